@@ -1,0 +1,134 @@
+import os
+import sys
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+
+from cluster.selectors.doctor import State, essentials
+from cluster.supervisor import address, programs
+from cluster.supervisor.group import ChildDied, Group, NotAnswering
+from cluster.supervisor.lock import AlreadyRunning, sole_runner
+
+ANSWERS_WITHIN_S = 90.0
+
+
+class Command(BaseCommand):
+    help = "Starts Lockstep: prepares database and demo, runs the web server and the worker until Ctrl-C."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--trace", help="run the demo on this public trace (make up TRACE=FILE)")
+        parser.add_argument("--speed", type=float, help="how many times faster than life (make up SPEED=60)")
+        parser.add_argument("--port", type=int, default=settings.PORT, help="the port to serve (PORT)")
+        parser.add_argument("--host", default=os.environ.get("LOCKSTEP_HOST", "127.0.0.1"))
+
+    def handle(self, *, trace: str | None, speed: float | None, port: int, host: str, **options: Any) -> None:
+        _check_values(trace, speed, port)
+        _give_each_trace_its_own_data(trace)
+        try:
+            with sole_runner(settings.LOCKSTEP_DATA):
+                self._check_port(host, port)
+                self._prepare(trace, speed)
+                self._run(host, port)
+        except AlreadyRunning as error:
+            raise CommandError(
+                f"Lockstep is already up: {error}. Stop it with Ctrl-C, or start this one elsewhere: "
+                "make up LOCKSTEP_DATA=/other/directory PORT=8001"
+            ) from error
+
+    def _check_port(self, host: str, port: int) -> None:
+        try:
+            free = address.is_free(host, port)
+        except OSError as error:
+            raise CommandError(f"PORT={port} on {host} cannot be served: {error.strerror}.") from error
+        if not free:
+            raise CommandError(
+                f"PORT={port} is taken by another program on {host}. Choose another: make up PORT={port + 1}"
+            )
+
+    def _prepare(self, trace: str | None, speed: float | None) -> None:
+        for finding in essentials():
+            if finding.state is State.BROKEN:
+                raise CommandError(f"{finding.subject}: {finding.says}. {finding.mend}")
+        with self._step("Preparing the database"):
+            call_command("migrate", verbosity=0, interactive=False)
+        from cluster.demo.seed import ensure_demo
+        from cluster.engines.simulated import resume_clock
+
+        with self._step("Preparing the demo cluster"):
+            ensure_demo(trace=trace, speed=speed)
+            resume_clock()
+        connections.close_all()  # the children open their own
+
+    def _run(self, host: str, port: int) -> None:
+        logs = settings.LOCKSTEP_DATA / "logs"
+        group = Group([programs.web(host, port, logs), programs.worker(logs)], settings.BASE_DIR)
+        try:
+            with group.running():
+                with self._step("Starting the web server and the worker"):
+                    ready = group.wait_until(lambda: address.answers(host, port), within_s=ANSWERS_WITHIN_S)
+                if ready:
+                    self._print_welcome(address.url(host, port), logs)
+                    group.wait()
+                self.stdout.write("\nStopping …")
+            self.stdout.write("Stopped.")
+        except ChildDied as error:
+            raise CommandError(
+                f"{error}; the other was stopped. The end of its log:\n{error.child.log_tail()}"
+            ) from error
+        except NotAnswering as error:
+            raise CommandError(f"{error}; everything was stopped. The logs are in {logs}.") from error
+
+    def _print_welcome(self, url: str, logs: Path) -> None:
+        from cluster.demo.seed import sign_ins
+
+        self.stdout.write(f"\n  Lockstep is up:  {self.style.SUCCESS(url)}\n")
+        for name, password, role in sign_ins():
+            self.stdout.write(f"    {name:<14} {password:<15} {role}")
+        self.stdout.write(
+            f"\n  {settings.LOCKSTEP_MODE} mode, data in {settings.LOCKSTEP_DATA}, logs in {logs}"
+        )
+        self.stdout.write("  `manage.py doctor` says how it is; Ctrl-C stops all of it.")
+        self.stdout.flush()
+
+    @contextmanager
+    def _step(self, words: str) -> Iterator[None]:
+        self.stdout.write(f"{words} … ", ending="")
+        self.stdout.flush()
+        began = time.monotonic()
+        try:
+            yield
+        except BaseException:
+            self.stdout.write("")
+            raise
+        self.stdout.write(f"{time.monotonic() - began:.1f} s")
+        self.stdout.flush()
+
+
+def _check_values(trace: str | None, speed: float | None, port: int) -> None:
+    if trace and not Path(trace).is_file():
+        raise CommandError(f"TRACE={trace} is not a file.")
+    if speed is not None and not 0 < speed <= 100_000:
+        raise CommandError(f"SPEED={speed:g} is out of range: give a factor above 0 and up to 100000.")
+    if not 0 < port < 65_536:
+        raise CommandError(f"PORT={port} is out of range: 1 to 65535.")
+
+
+def _give_each_trace_its_own_data(trace: str | None) -> None:
+    """Starts anew with a data directory for this trace, unless the caller chose where the data goes.
+
+    A trace is another cluster and another clock: mixed into the demo's database both would be wrong.
+    """
+    if not trace or "LOCKSTEP_DATA" in os.environ or "DATABASE_URL" in os.environ:
+        return
+    data = settings.LOCKSTEP_DATA / "traces" / Path(trace).stem
+    os.environ["LOCKSTEP_DATA"] = str(data)
+    os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606  # ourselves, with the same arguments
