@@ -1,0 +1,245 @@
+"""The planner: a world in, a plan out. Greedy; jobs are tried in order of tier, reservation, entitlement, age.
+
+Jobs of one shape stand in one queue. When its head does not fit, nothing of that shape does, because supply only
+shrinks while a plan grows: a pass costs one try for each start and one for each shape, however long the queue.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+from cluster.scheduler.checklist import Checklist
+from cluster.scheduler.draft import Draft, Rank
+from cluster.scheduler.gathering import Gathering
+from cluster.scheduler.lending import Claim
+from cluster.scheduler.plan import Hold, Plan
+from cluster.scheduler.policy import Queueing
+from cluster.scheduler.preemption import Preemption, SearchSpent
+from cluster.scheduler.words import Phase
+from cluster.scheduler.world import JobView, ReservationView, Shape, World
+
+BACKFILL_LOOK = 200
+"""How many jobs of one shape are looked through for one short enough to backfill."""
+
+Key = tuple[object, ...]
+
+
+def plan(world: World, explain: bool = True) -> Plan:
+    """Decide for every pending job. Pure: the same world gives the same plan.
+
+    Without `explain` a hold carries only the verdict that binds; a replay does not read the others.
+    """
+    return Pass(world, explain).run()
+
+
+class Pass:
+    """One planning pass."""
+
+    def __init__(self, world: World, explain: bool) -> None:
+        self.world, self.policy, self.explain = world, world.policy, explain
+        self.draft = Draft(world)
+        self.gathering = Gathering(self.draft)
+        self.preemption = Preemption(self.draft)
+        self.unresolved: set[Shape] = set()
+        """shapes whose search for victims was cut short"""
+        self.heads: dict[str, JobView] = {}
+        """under plain queueing: the first blocked job of each GPU model"""
+        self.queues = {shape: self._unreserved(queue) for shape, queue in world.queues.items()}
+        self.looks = (
+            dict.fromkeys(world.queues, BACKFILL_LOOK) if world.policy.queueing is Queueing.EASY else {}
+        )
+
+    def run(self) -> Plan:
+        self._keep_reservations()
+        heap = list(self._entries())
+        heapq.heapify(heap)
+        while heap:
+            key, _, job = heap[0]
+            fresh = self._key(job)
+            if fresh != key:
+                heapq.heapreplace(heap, (fresh, job.id, job))
+                continue
+            heapq.heappop(heap)
+            reserved = job.id in self.draft.reservations
+            if (self._try(job) or self._looks_on(job.shape)) and not reserved:
+                self._push_next(heap, job.shape)
+        return self._freeze()
+
+    def _looks_on(self, shape: Shape) -> bool:
+        """EASY backfill depends on a job's duration, which its shape does not tell: look at some more."""
+        left = self.looks.get(shape, 0)
+        self.looks[shape] = left - 1
+        return left > 0
+
+    # the order
+
+    def _unreserved(self, queue: Sequence[JobView]) -> Iterator[JobView]:
+        held = self.world.reservations
+        return (job for job in queue if job.id not in held) if held else iter(queue)
+
+    def _entries(self) -> Iterator[tuple[Key, int, JobView]]:
+        for reservation in self.world.reservations.values():
+            yield self._key(reservation.job), reservation.job.id, reservation.job
+        for queue in self.queues.values():
+            job = next(queue, None)
+            if job is not None:
+                yield self._key(job), job.id, job
+
+    def _push_next(self, heap: list[tuple[Key, int, JobView]], shape: Shape) -> None:
+        job = next(self.queues[shape], None)
+        if job is not None:
+            heapq.heappush(heap, (self._key(job), job.id, job))
+
+    def _key(self, job: JobView) -> Key:
+        if self.policy.queueing is not Queueing.LOCKSTEP:
+            return (job.queued_s, job.id)
+        claim = self.draft.books.claim(job.shape)
+        reserved = job.id in self.draft.reservations
+        return (job.shape.tier.rank, not reserved, not claim.entitled, claim.share, job.queued_s, job.id)
+
+    # reservations that stand
+
+    def _keep_reservations(self) -> None:
+        """Lock what is being gathered, the strongest first, before anybody is served."""
+        standing = []
+        for reservation in self.world.reservations.values():
+            claim = self.draft.books.claim(reservation.job.shape)
+            if claim.refusal is None:
+                standing.append((self.draft.rank(reservation.job.shape, claim), reservation))
+        standing.sort(key=lambda e: (not e[0].entitled, e[0].tier, e[1].created_s, e[1].job.id))
+        for rank, reservation in standing:
+            self.draft.reserve(reservation.job, rank, reservation)
+
+    # one job
+
+    def _try(self, job: JobView) -> bool:
+        """Start the job, or do what brings its start nearer. True if it starts."""
+        claim = self.draft.books.claim(job.shape)
+        if claim.refusal is not None:
+            self.draft.release(job.id)
+            return False
+        head = self.heads.get(job.shape.model)
+        if head is not None and self.policy.queueing is Queueing.FIFO:
+            return False
+        rank = self.draft.rank(job.shape, claim)
+        if self._start(job, rank, claim) or self._backfill(job, rank, claim):
+            return True
+        self.heads.setdefault(job.shape.model, job)
+        if self.policy.queueing is not Queueing.FIFO:
+            self._bring_nearer(job, rank)
+        return False
+
+    def _start(self, job: JobView, rank: Rank, claim: Claim) -> bool:
+        unlocked = self.draft.open_to(job.id, rank)
+        placement = self.draft.place(job.shape, unlocked)
+        if placement is not None:
+            self.draft.start(job, placement, claim, unlocked, backfill=False)
+        return placement is not None
+
+    def _backfill(self, job: JobView, rank: Rank, claim: Claim) -> bool:
+        """Start the job, or a shorter one of its shape, on GPUs held for others if it is out in time."""
+        easy = self.policy.queueing is Queueing.EASY
+        if not self.draft.locks or not (job.shape.preemptible or easy):
+            return False
+        own = self.draft.open_to(job.id, rank)
+        others = [other for other in self.draft.locks if other not in own]
+        if not others or self.draft.place(job.shape, self.draft.locks) is None:
+            return False
+        slack = {other: self._slack_s(other) for other in others}
+        out_s = job.duration_s if easy else min(job.shape.out_s, job.duration_s)
+        in_time = own + [other for other in others if out_s <= slack[other]]
+        placement = self.draft.place(job.shape, in_time)
+        if placement is not None:
+            self.draft.start(job, placement, claim, in_time, backfill=True)
+        return placement is not None
+
+    def _slack_s(self, job_id: int) -> float:
+        ready_s = self.draft.reservations[job_id].ready_s
+        return 0.0 if ready_s is None else ready_s - self.world.now_s
+
+    def _bring_nearer(self, job: JobView, rank: Rank) -> None:
+        """Send runs away for the job if that lets it start; else let it gather, if it has waited long enough."""
+        if self._is_secured(job):
+            self.gathering.refresh(job, rank)
+            return
+        try:
+            if self.policy.preemption and self._preempt(job, rank):
+                return
+        except SearchSpent:
+            self.unresolved.add(job.shape)
+        if job.id in self.draft.reservations:
+            self.gathering.refresh(job, rank)
+            self._return_backfill(job)
+        elif self._may_reserve(job, rank):
+            self.gathering.begin(job, rank)
+
+    def _is_secured(self, job: JobView) -> bool:
+        """Is all that is missing on the target already on its way out for this job?"""
+        reservation = self.draft.reservations.get(job.id)
+        if reservation is None:
+            return False
+        held = self.draft.locks[job.id]
+        for index, gpus in reservation.target.items():
+            leaving = sum(r.placement[index] for r in self.draft.runs_on(index) if r.phase is Phase.STOPPING)
+            if held.get(index, 0) + leaving < gpus or not self.world.fleet.nodes[index].usable:
+                return False
+        return True
+
+    def _preempt(self, job: JobView, rank: Rank) -> bool:
+        found = self.preemption.search(job, rank)
+        if found is None:
+            return False
+        victims, placement = found
+        for eviction in self.preemption.evictions(job, victims):
+            self.draft.evict(eviction)
+        old = self.draft.reservations.get(job.id)
+        created_s = old.created_s if old else self.world.now_s
+        self.draft.reserve(job, rank, ReservationView(job, placement, created_s, None))
+        ready_s = self.gathering.ready(job, placement)
+        self.draft.reserve(job, rank, ReservationView(job, placement, created_s, ready_s, ready_s))
+        return True
+
+    def _return_backfill(self, job: JobView) -> None:
+        """Signal backfilled runs in time: they must be out when the rest of the target is."""
+        reservation = self.draft.reservations.get(job.id)
+        if reservation is None or reservation.ready_s is None:
+            return
+        rank = self.draft.rank_of[job.id]
+        due = [
+            v
+            for v in self.preemption.legal(job, rank)
+            if v.run.is_backfill and reservation.ready_s - self.world.now_s <= v.run.shape.out_s
+        ]
+        for eviction in self.preemption.evictions(job, due):
+            self.draft.evict(eviction)
+
+    def _may_reserve(self, job: JobView, rank: Rank) -> bool:
+        if self.policy.queueing is Queueing.EASY:
+            return job is self.heads[job.shape.model]
+        if self.world.now_s - job.queued_s < self.policy.reserve_after_s:
+            return False
+        alike = [
+            other
+            for other in self.draft.reservations
+            if self.draft.shape_of[other].model == job.shape.model
+            and not rank.beats(self.draft.rank_of[other])
+        ]
+        return len(alike) < self.policy.reservations_per_model
+
+    # the result
+
+    def _freeze(self) -> Plan:
+        draft = self.draft
+        checklist = Checklist(draft, self.preemption, self.unresolved, self.heads, full=self.explain)
+        started = {start.job_id for start in draft.starts}
+        holds, own_holds = {}, {}
+        for shape, queue in self.world.queues.items():
+            first = next(
+                (job for job in queue if job.id not in started and job.id not in draft.reservations), None
+            )
+            if first is not None:
+                holds[shape] = Hold(shape, checklist.of_shape(first))
+        for reservation in draft.reservations.values():
+            own_holds[reservation.job.id] = Hold(reservation.job.shape, checklist.of_holder(reservation))
+        for job in self.world.set_aside:
+            own_holds[job.id] = Hold(job.shape, checklist.of_set_aside(job))
+        return Plan(tuple(draft.starts), holds, own_holds, tuple(draft.evictions), dict(draft.reservations))

@@ -1,0 +1,244 @@
+"""Which runs may be asked to leave for a job, and the cheapest set of them that lets its gang start."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cluster.scheduler.draft import Draft, Rank
+from cluster.scheduler.plan import Eviction
+from cluster.scheduler.supply import Placement, Supply
+from cluster.scheduler.words import Phase, PreemptionRule, Tier
+from cluster.scheduler.world import JobView, RunView, Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Victim:
+    run: RunView
+    rule: PreemptionRule
+    cost: tuple[int, float, float]
+    """loans first, then GPU-hours lost for each GPU freed, then the youngest"""
+
+
+class Preemption:
+    """The search for victims within one draft."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.now_s = draft.world.now_s
+        self.searches_left = draft.world.policy.search_budget
+        self._loans: dict[int, int] | None = None
+        self._runs: dict[str, list[RunView]] | None = None
+        self._hopeless: dict[tuple[int, bool, str], tuple[int, Supply]] = {}
+
+    @property
+    def loans(self) -> dict[int, int]:
+        """run id → how many of its GPUs are on loan. A tenant's firmest and oldest runs are its own first."""
+        if self._loans is None:
+            self._loans = loans_of(self.draft)
+        return self._loans
+
+    def legal(self, job: JobView, rank: Rank) -> list[Victim]:
+        """The runs that this job may send away, cheapest first."""
+        target = self._own_target(job)
+        found = []
+        for run in self._evictable(job.shape.model):
+            rule = self._rule(job, rank, run, target)
+            if rule is not None:
+                found.append(Victim(run, rule, self._cost(run, rule)))
+        found.sort(key=lambda v: v.cost)
+        return found
+
+    def _own_target(self, job: JobView) -> Placement:
+        own = self.draft.reservations.get(job.id)
+        return dict(own.target) if own else {}
+
+    def _evictable(self, model: str) -> Iterator[RunView]:
+        if self._runs is None:
+            self._runs = {}
+            for run in self.draft.world.runs.values():
+                if run.phase is not Phase.STOPPING and run.shape.standing > 0:
+                    self._runs.setdefault(run.shape.model, []).append(run)
+        return (run for run in self._runs.get(model, ()) if run.id not in self.draft.gone)
+
+    def _rule(self, job: JobView, rank: Rank, run: RunView, target: Placement) -> PreemptionRule | None:
+        """By what right, if any, the job may have this run stopped."""
+        if (
+            run.is_backfill
+            and rank.tier <= run.shape.tier.rank
+            and not target.keys().isdisjoint(run.placement)
+        ):
+            return PreemptionRule.BACKFILL_RETURN
+        if not job.may_preempt:
+            return None
+        on_loan = self.loans.get(run.id, 0) > 0
+        if rank.entitled and on_loan and run.shape.tenant != job.shape.tenant:
+            return PreemptionRule.RECLAIM
+        higher = rank.tier < run.shape.tier.rank
+        if higher and run.preemptions_left > 0 and (rank.entitled or on_loan):
+            return PreemptionRule.TIER
+        return None
+
+    def _cost(self, run: RunView, rule: PreemptionRule) -> tuple[int, float, float]:
+        on_loan = self.loans.get(run.id, 0)
+        kind = (
+            0
+            if rule is PreemptionRule.BACKFILL_RETURN
+            else 1
+            if on_loan == run.shape.gpus
+            else 2
+            if on_loan
+            else 3
+        )
+        return (kind, run.lost_gpu_hours(self.now_s) / run.shape.gpus, -run.started_s)
+
+    def search(self, job: JobView, rank: Rank) -> tuple[list[Victim], Placement] | None:
+        """The cheapest sufficient victims and where the gang will then stand; None if no set suffices.
+
+        No victims at all means that enough is already on its way out.
+
+        Raises SearchSpent when the budget of this tick is used up, so that nobody takes silence for proof.
+        """
+        if self._is_hopeless(job, rank):
+            return None
+        if self.searches_left <= 0:
+            raise SearchSpent
+        self.searches_left -= 1
+        base = self._base(job, rank)
+        placement = base.place(job.shape.members, job.shape.model, job.shape.required)
+        if placement is not None:
+            return [], placement
+        victims = self.legal(job, rank)
+        return cheapest(base, victims, job.shape) if victims else None
+
+    def _base(self, job: JobView, rank: Rank) -> Supply:
+        """What the job can have without a new victim: what it may use at once, and what is on its way out."""
+        base = self.draft.open.copy()
+        for other in self.draft.open_to(job.id, rank):
+            base.give(self.draft.locks[other])
+        for run in self.draft.world.runs.values():
+            if (
+                run.phase is Phase.STOPPING
+                and run.shape.model == job.shape.model
+                and self._leaves_for(run, job)
+            ):
+                base.give(run.placement)
+        return base
+
+    def _leaves_for(self, run: RunView, job: JobView) -> bool:
+        return run.stopping_for in (None, job.id) or run.stopping_for not in self.draft.reservations
+
+    def _is_hopeless(self, job: JobView, rank: Rank) -> bool:
+        """Would the gang not even fit if everything went that any job of this rank may send away?
+
+        One answer serves all shapes of a rank, so that proving "cannot" costs no more than "can".
+        """
+        if job.id in self.draft.reservations:
+            return False
+        key = (rank.tier, rank.entitled, job.shape.model)
+        known = self._hopeless.get(key)
+        if known is None or known[0] != self.draft.version:
+            everything = self._base(job, rank)
+            for run in self._evictable(job.shape.model):
+                on_loan = self.loans.get(run.id, 0) > 0
+                if (on_loan and rank.entitled) or rank.tier < run.shape.tier.rank:
+                    everything.give(run.placement)
+            known = (self.draft.version, everything)
+            self._hopeless[key] = known
+        return not known[1].fits(job.shape.members, job.shape.model, job.shape.required)
+
+    def evictions(self, job: JobView, victims: Sequence[Victim]) -> list[Eviction]:
+        return [
+            Eviction(v.run.id, job.id, v.rule, self._level(job, v), v.run.lost_gpu_hours(self.now_s))
+            for v in victims
+        ]
+
+    def _level(self, job: JobView, victim: Victim) -> str:
+        """Where in the tree the rule applied: the lowest tenant above both, or the cluster."""
+        line = self.draft.books.line
+        ours = line.get(job.shape.tenant, ())
+        theirs = line.get(victim.run.shape.tenant, ())
+        shared = [a for a, b in zip(ours, theirs, strict=False) if a == b]
+        return f"tenant {shared[-1]}" if shared else "cluster"
+
+
+class SearchSpent(Exception):
+    """The tick's budget for victim searches is used up: no answer, which is not a "no"."""
+
+
+def loans_of(draft: Draft) -> dict[int, int]:
+    """run id → GPUs on loan, for all runs above their tenant's entitlement."""
+    if not draft.world.policy.quotas:
+        return {}
+    by_holder: dict[tuple[str, str], list[RunView]] = {}
+    for run in draft.world.runs.values():
+        by_holder.setdefault((run.shape.tenant, run.shape.model), []).append(run)
+    loans: dict[int, int] = {}
+    for (tenant, model), runs in by_holder.items():
+        left = draft.books.entitlement(tenant, model) if tenant in draft.world.tenants else 0
+        if sum(run.shape.gpus for run in runs) <= left:
+            continue
+        runs.sort(key=lambda r: (r.shape.standing, r.started_s, r.id))
+        for run in runs:
+            own = min(left, run.shape.gpus)
+            left -= own
+            if run.shape.gpus > own and run.shape.tier is not Tier.PRODUCTION:
+                loans[run.id] = run.shape.gpus - own
+    return loans
+
+
+def cheapest(base: Supply, victims: Sequence[Victim], shape: Shape) -> tuple[list[Victim], Placement] | None:
+    """The cheapest prefix of victims that makes room, without those that turn out not to be needed.
+
+    Domains first, victims second: each domain of the required locality is tried by itself. Within one,
+    more victims never make less room, so the shortest sufficient prefix is found by halving.
+    """
+    found: tuple[tuple[int, float], list[Victim], Placement] | None = None
+    for domain in base.fleet.at(shape.model, shape.required):
+        inside = [v for v in victims if any(domain in base.fleet.within[i] for i in v.run.placement)]
+        chosen = _prune(base, inside, _shortest(base, inside, shape, domain), shape, domain)
+        if chosen is None:
+            continue
+        room = _with(base, chosen)
+        placement = room.place(shape.members, shape.model, shape.required)
+        price = (max(v.cost[0] for v in chosen), sum(v.cost[1] * v.run.shape.gpus for v in chosen))
+        if placement is not None and (found is None or price < found[0]):
+            found = (price, chosen, placement)
+    return (found[1], found[2]) if found else None
+
+
+def _with(base: Supply, victims: Sequence[Victim]) -> Supply:
+    room = base.copy()
+    for victim in victims:
+        room.give(victim.run.placement)
+    return room
+
+
+def _shortest(base: Supply, victims: Sequence[Victim], shape: Shape, domain: int) -> int | None:
+    """How many of the victims, taken in order, are enough; None if all are not."""
+    if not victims or not _with(base, victims).holds(shape.members, domain):
+        return None
+    low, high = 0, len(victims)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _with(base, victims[:middle]).holds(shape.members, domain):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _prune(
+    base: Supply, victims: Sequence[Victim], enough: int | None, shape: Shape, domain: int
+) -> list[Victim] | None:
+    """Without each victim that the others make superfluous, the dearest first."""
+    if enough is None:
+        return None
+    chosen = list(victims[:enough])
+    room = _with(base, chosen)
+    for victim in reversed(victims[:enough]):
+        usable = {i: g for i, g in victim.run.placement.items() if base.fleet.nodes[i].usable}
+        room.take(usable)
+        if room.holds(shape.members, domain):
+            chosen.remove(victim)
+        else:
+            room.give(usable)
+    return chosen or None

@@ -1,0 +1,133 @@
+"""Free GPUs, counted so that "does it fit" costs a few additions, and placed so that gangs stay together."""
+
+from collections.abc import Mapping, Sequence
+
+from cluster.scheduler.fleet import Fleet
+from cluster.scheduler.words import Locality
+
+Members = Sequence[tuple[int, int]]
+"""(nodes, GPUs on each), largest GPUs first"""
+Placement = dict[int, int]
+"""node index → GPUs"""
+
+
+class Supply:
+    """Free GPUs of every node, with a histogram per domain of how many nodes have how many free.
+
+    Nodes that take no work count as having none free. `copy` is cheap; `take` and `give` cost one step a node.
+    """
+
+    __slots__ = ("counts", "fleet", "free", "total", "width")
+
+    def __init__(self, fleet: Fleet, free: Sequence[int], unusable_too: bool = False) -> None:
+        self.fleet = fleet
+        self.width = fleet.most_gpus + 1
+        self.free = [f if unusable_too or fleet.nodes[i].usable else 0 for i, f in enumerate(free)]
+        self.counts = [0] * (self.width * len(fleet.domain_name))
+        self.total = [0] * len(fleet.domain_name)
+        for index, gpus in enumerate(self.free):
+            for domain in fleet.within[index]:
+                self.counts[domain * self.width + gpus] += 1
+                self.total[domain] += gpus
+
+    def copy(self) -> "Supply":
+        twin = object.__new__(Supply)
+        twin.fleet, twin.width = self.fleet, self.width
+        twin.free, twin.counts, twin.total = self.free[:], self.counts[:], self.total[:]
+        return twin
+
+    def shift(self, index: int, change: int) -> None:
+        """Change what one node has free, whether or not it takes work."""
+        before = self.free[index]
+        self.free[index] = before + change
+        counts, total, width = self.counts, self.total, self.width
+        for domain in self.fleet.within[index]:
+            base = domain * width + before
+            counts[base] -= 1
+            counts[base + change] += 1
+            total[domain] += change
+
+    def take(self, placement: Mapping[int, int]) -> None:
+        for index, gpus in placement.items():
+            self.shift(index, -gpus)
+
+    def give(self, placement: Mapping[int, int]) -> None:
+        """Give GPUs back; those of nodes that take no work stay out of reach."""
+        for index, gpus in placement.items():
+            if self.fleet.nodes[index].usable:
+                self.shift(index, gpus)
+
+    def free_gpus(self, model: str) -> int:
+        return sum(self.total[domain] for domain in self.fleet.at(model, Locality.CLUSTER))
+
+    def nodes_with(self, gpus: int, domain: int) -> int:
+        """How many nodes of a domain have at least so many GPUs free."""
+        return sum(self.counts[domain * self.width + min(gpus, self.width) : (domain + 1) * self.width])
+
+    def holds(self, members: Members, domain: int) -> bool:
+        """Does this domain have distinct nodes for all members?"""
+        asked = 0
+        for count, gpus in members:
+            asked += count
+            if self.total[domain] < gpus or self.nodes_with(gpus, domain) < asked:
+                return False
+        return True
+
+    def fits(self, members: Members, model: str, level: Locality) -> bool:
+        """Could the gang be placed now, whole, within one domain of the level?"""
+        if level is Locality.NODE and (len(members) > 1 or members[0][0] > 1):
+            return False
+        whole = self.fleet.at(model, Locality.CLUSTER)
+        if not whole or not self.holds(members, whole[0]):
+            return False
+        return level is Locality.CLUSTER or any(self.holds(members, d) for d in self.fleet.at(model, level))
+
+    def place(self, members: Members, model: str, required: Locality) -> Placement | None:
+        """The most compact placement within the required locality, or None.
+
+        The smallest domain that can hold the gang is used up first, so that large ones stay whole;
+        a part of a node goes where it leaves the least.
+        """
+        if not self.fits(members, model, required):
+            return None
+        for level in (Locality.BLOCK, Locality.POD, Locality.CLUSTER):
+            able = [d for d in self.fleet.at(model, level) if self.holds(members, d)]
+            if able:
+                return self._fill(members, min(able, key=lambda d: self._left_over(members, d)))
+        return None
+
+    def _left_over(self, members: Members, domain: int) -> tuple[int, int, int]:
+        """How much a domain has to spare: nodes that could take a member, then GPUs."""
+        return (self.nodes_with(members[0][1], domain), self.total[domain], domain)
+
+    def _fill(self, members: Members, domain: int) -> Placement:
+        """Take nodes from as few blocks as possible."""
+        placement: Placement = {}
+        for count, gpus in members:
+            blocks = self.fleet.domain_blocks[domain]
+            open_in = {b: n for b in blocks if (n := self._open_nodes(b, gpus, placement))}
+            left = count
+            while left:
+                block = self._next_block(open_in, left)
+                del open_in[block]
+                for index in self._best_fitting(block, gpus, left, placement):
+                    placement[index] = gpus
+                    left -= 1
+        return placement
+
+    def _next_block(self, open_in: Mapping[int, int], left: int) -> int:
+        """The tightest block that finishes the gang, else the one with most nodes."""
+        finishing = [b for b, n in open_in.items() if n >= left]
+        if finishing:
+            return min(finishing, key=lambda b: (open_in[b], self.total[b], b))
+        return max(open_in, key=lambda b: (open_in[b], -b))
+
+    def _open_nodes(self, block: int, gpus: int, taken: Placement) -> int:
+        in_use = sum(1 for i in taken if self.fleet.within[i][0] == block and self.free[i] >= gpus)
+        return self.nodes_with(gpus, block) - in_use
+
+    def _best_fitting(self, block: int, gpus: int, most: int, taken: Placement) -> list[int]:
+        """Up to `most` nodes of a block, those first that are left with the least."""
+        able = [i for i in self.fleet.domain_nodes[block] if self.free[i] >= gpus and i not in taken]
+        able.sort(key=lambda i: (self.free[i], i))
+        return able[:most]

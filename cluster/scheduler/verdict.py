@@ -1,0 +1,76 @@
+"""A verdict: one constraint, checked against one job, with its arithmetic."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cluster.scheduler.words import PRECEDENCE, Constraint
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """Something that stands in the way: a run, a reservation, a tenant or a node."""
+
+    kind: str
+    id: str
+    gpus: int
+    tenant: str = ""
+    tier: str = ""
+    until_s: float | None = None
+    """When it is expected to be out of the way; None = unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Does `demand` fit: used + demand ≤ limit, in `unit`, at `scope`?"""
+
+    constraint: Constraint
+    ok: bool
+    scope: str
+    demand: float | None = None
+    used: float | None = None
+    limit: float | None = None
+    """None = no limit applies or it is not known; `note` says which."""
+    unit: str = "GPU"
+    note: str = ""
+    """A key into the sentences of explain.py that tells variants of one constraint apart."""
+    blockers: tuple[Blocker, ...] = ()
+    until_s: float | None = None
+    reclaimable: float | None = None
+    """How much of what is missing this job may call back or preempt."""
+    names: tuple[str, ...] = ()
+    proof: str = "proof"
+    """"proof", or "search" when a search budget ended before an answer was certain."""
+
+    @property
+    def missing(self) -> float | None:
+        """How much is short; None when there is nothing to count."""
+        if self.demand is None or self.limit is None:
+            return None
+        return max(0.0, (self.used or 0.0) + self.demand - self.limit)
+
+    def as_json(self) -> dict[str, Any]:
+        data = asdict(self)
+        data["blockers"] = [asdict(b) for b in self.blockers]
+        data["names"] = list(self.names)
+        return data
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Verdict":
+        values = dict(data)
+        values["constraint"] = Constraint(values["constraint"])
+        values["blockers"] = tuple(Blocker(**b) for b in values.get("blockers", ()))
+        values["names"] = tuple(values.get("names", ()))
+        return cls(**values)
+
+
+def binding(verdicts: Iterable[Verdict]) -> Verdict | None:
+    """The failing verdict of highest precedence: the one thing that blocks. None if nothing does."""
+    failing = [v for v in verdicts if not v.ok]
+    return min(failing, key=lambda v: PRECEDENCE[v.constraint], default=None)
+
+
+def signature(verdicts: Sequence[Verdict]) -> str:
+    """What must change for a new decision to be recorded: the reason and where it applies, not its numbers."""
+    bound = binding(verdicts)
+    return "" if bound is None else f"{bound.constraint}|{bound.note}|{bound.scope}"
