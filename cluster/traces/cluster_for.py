@@ -62,8 +62,8 @@ Host = tuple[str, str, int]
 """(name, GPU model, GPUs)"""
 
 PLACES_NOTE = (
-    f"Places are assumed: {BLOCK_NODES} nodes to a block, {POD_BLOCKS} blocks to a pod, {RACK_NODES} nodes to "
-    "a rack. Power draws and prices are unknown; waste is priced at the default of $2 a GPU-hour."
+    f"Places are assumed: {BLOCK_NODES} nodes to a block, {POD_BLOCKS} blocks to a pod, {RACK_NODES} nodes "
+    "to a rack. Power draws and prices are unknown; waste is priced at the default of $2 a GPU-hour."
 )
 
 
