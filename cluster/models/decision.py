@@ -45,6 +45,9 @@ class Decision(models.Model):
     job = models.ForeignKey("cluster.Job", on_delete=models.CASCADE, related_name="decisions")
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     constraint = models.CharField(max_length=16, blank=True, help_text="What binds; empty for a start.")
+    signature = models.CharField(
+        max_length=300, blank=True, help_text="Reason and scope without numbers: a change makes a new decision."
+    )
     verdicts = models.JSONField(help_text="As they stood when the decision was made.")
     explanation = models.ForeignKey(
         Explanation,

@@ -1,0 +1,46 @@
+"""One leader ticks at a time. The fence grows with every new holder; what a late one writes is refused."""
+
+import os
+import socket
+import uuid
+from datetime import timedelta
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from cluster.models import TickLease
+
+NAME = "tick"
+TTL_S = 30.0
+HOLDER = f"{socket.gethostname()[:24]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+class LeaseLost(Exception):
+    """Somebody else ticks now; nothing of this tick may be applied."""
+
+
+def acquire(holder: str = HOLDER, ttl_s: float = TTL_S) -> int | None:
+    """The fence of a lease now held by `holder`, or None while another holds it."""
+    moment = timezone.now()
+    TickLease.objects.get_or_create(name=NAME)
+    free = Q(expires_at__isnull=True) | Q(expires_at__lte=moment) | Q(holder=holder)
+    taken = TickLease.objects.filter(free, name=NAME).update(
+        holder=holder, fence=F("fence") + 1, expires_at=moment + timedelta(seconds=ttl_s)
+    )
+    if not taken:
+        return None
+    row = TickLease.objects.get(name=NAME)
+    return row.fence if row.holder == holder else None
+
+
+def confirm(fence: int, ttl_s: float = TTL_S) -> None:
+    """Hold on to the lease inside a transaction: its row stays locked to the end. Raises LeaseLost."""
+    held = TickLease.objects.filter(name=NAME, fence=fence).update(
+        expires_at=timezone.now() + timedelta(seconds=ttl_s)
+    )
+    if not held:
+        raise LeaseLost(f"fence {fence} is no longer the newest")
+
+
+def release(fence: int) -> None:
+    TickLease.objects.filter(name=NAME, fence=fence).update(expires_at=None)

@@ -1,0 +1,233 @@
+"""Rows of the four apps → one frozen World, in a constant number of queries."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+
+from cluster.models import Allocation, Job, JobState, Reservation, Run, RunState
+from cluster.scheduler.fleet import Fleet, NodeView, members_of
+from cluster.scheduler.policy import Policy
+from cluster.scheduler.words import Locality, Phase, Tier
+from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World, queues_of
+from fleet.models import Node, NodeState
+from tenancy.models import Entitlement, PolicyVersion, Tenant
+
+FAILED_STARTS_BEFORE_LOSING_PREEMPTION = 2
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The world, and what leads from it back to the rows."""
+
+    world: World
+    at: datetime
+    node_ids: tuple[int, ...]
+    """node index → primary key"""
+    jobs: dict[int, Job]
+    """pending jobs by id, with the version they were read at"""
+    runs: dict[int, Run]
+    """open runs by id"""
+    policy_id: int | None
+
+
+def observe(at: datetime) -> Observed:
+    """Read everything a plan depends on."""
+    version = PolicyVersion.objects.order_by("-number").first()
+    policy = Policy.from_settings(version.settings) if version else Policy()
+    node_ids, fleet, sizes = _fleet()
+    index_of = {pk: index for index, pk in enumerate(node_ids)}
+    jobs = {job.pk: job for job in Job.objects.filter(state=JobState.PENDING).order_by("queued_at", "id")}
+    runs = {
+        run.pk: run for run in Run.objects.exclude(state=RunState.ENDED).select_related("job", "preemption")
+    }
+    shapes = _Shapes(sizes, policy)
+    reservations = _targets(index_of)
+    run_views = _runs(runs, index_of, shapes, reservations, at)
+    now_s = at.timestamp()
+    views = {pk: shapes.job(job, now_s) for pk, job in jobs.items()}
+    aside = [v for v in views.values() if v.admin_hold is not None or (v.not_before_s or 0) > now_s]
+    away = {v.id for v in aside}
+    world = World(
+        now_s=now_s,
+        fleet=fleet,
+        tenants=_tenants(),
+        queues=queues_of(v for v in views.values() if v.id not in away),
+        runs=run_views,
+        set_aside=aside,
+        reservations={
+            job_id: ReservationView(
+                views[job_id], target, row.created_at.timestamp(), _s(row.ready_at), _s(row.bound_at)
+            )
+            for job_id, (row, target) in reservations.items()
+            if job_id in views and job_id not in away and len(target) == shapes.nodes_of(jobs[job_id])
+        },
+        policy=policy,
+    )
+    return Observed(world, at, node_ids, jobs, runs, version.pk if version else None)
+
+
+def _s(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment is not None else None
+
+
+def _fleet() -> tuple[tuple[int, ...], Fleet, dict[int, tuple[str, int]]]:
+    """Node keys, the fleet, and for each GPU model its name and the GPUs of its largest node."""
+    nodes = list(
+        Node.objects.select_related("gpu_model", "block__pod")
+        .annotate(
+            healthy=Count("gpus", filter=Q(gpus__state=NodeState.ELIGIBLE)),
+            installed=Count("gpus"),
+        )
+        .order_by("name")
+    )
+    sizes: dict[int, tuple[str, int]] = {}
+    for node in nodes:
+        largest = max(node.installed, sizes.get(node.gpu_model_id, ("", 0))[1])
+        sizes[node.gpu_model_id] = (node.gpu_model.name, largest)
+    return tuple(node.pk for node in nodes), Fleet(_node_view(node) for node in nodes), sizes
+
+
+def _node_view(node: Node) -> NodeView:
+    if node.state != NodeState.ELIGIBLE:
+        why_not = node.get_state_display()
+    else:
+        why_not = f"drained: {node.drain_reason}" if node.drain_asked_at else ""
+    return NodeView(
+        node.name,
+        node.gpu_model.name,
+        node.healthy,
+        node.block.name,
+        node.block.pod.name,
+        node.takes_work,
+        why_not,
+    )
+
+
+def _tenants() -> dict[str, TenantView]:
+    rows = list(Tenant.objects.all())
+    names = {row.pk: row.name for row in rows}
+    by_tenant: dict[int, list[Entitlement]] = defaultdict(list)
+    for entitlement in Entitlement.objects.all():
+        by_tenant[entitlement.tenant_id].append(entitlement)
+    return {
+        row.name: TenantView(
+            row.name,
+            names.get(row.parent_id) if row.parent_id else None,
+            row.weight,
+            {e.gpu_model: e.gpus for e in by_tenant[row.pk]},
+            {e.gpu_model: e.lending_limit for e in by_tenant[row.pk]},
+            {e.gpu_model: e.borrowing_limit for e in by_tenant[row.pk]},
+        )
+        for row in rows
+    }
+
+
+class _Shapes:
+    """Turns jobs into shapes; equal ones are one object, so that comparing them is cheap."""
+
+    def __init__(self, sizes: dict[int, tuple[str, int]], policy: Policy) -> None:
+        self.sizes, self.policy = sizes, policy
+        self.tenants = dict(Tenant.objects.values_list("pk", "name"))
+        self.known: dict[Shape, Shape] = {}
+
+    def shape(self, job: Job) -> Shape:
+        model, _ = self.sizes.get(job.gpu_model_id, (f"model {job.gpu_model_id}", 0))
+        grace_s = min(float(job.grace_s), self.policy.max_grace_s)
+        saves = job.checkpoint_on_signal
+        shape = Shape(
+            tenant=self.tenants[job.tenant_id],
+            tier=Tier(job.tier),
+            model=model,
+            members=self.members(job),
+            required=Locality(job.locality_required),
+            preferred=Locality(job.locality_preferred),
+            preemptible=job.is_preemptible,
+            out_s=min(float(job.checkpoint_cost_s), grace_s) if saves else grace_s,
+        )
+        return self.known.setdefault(shape, shape)
+
+    def members(self, job: Job) -> tuple[tuple[int, int], ...]:
+        _, node_gpus = self.sizes.get(job.gpu_model_id, ("", 0))
+        return members_of(job.gpus, node_gpus, job.nodes)
+
+    def nodes_of(self, job: Job) -> int:
+        return sum(count for count, _ in self.members(job))
+
+    def job(self, job: Job, now_s: float) -> JobView:
+        return JobView(
+            id=job.pk,
+            shape=self.shape(job),
+            queued_s=job.queued_at.timestamp(),
+            duration_s=max(1.0, job.expected_duration_s - job.progress_s) + job.restart_cost_s,
+            not_before_s=_s(job.not_before),
+            admin_hold=job.hold_reason if job.admin_hold else None,
+            may_preempt=job.retries < FAILED_STARTS_BEFORE_LOSING_PREEMPTION,
+            not_before_why="backoff" if job.retries else "asked",
+        )
+
+
+def _targets(index_of: dict[int, int]) -> dict[int, tuple[Reservation, dict[int, int]]]:
+    """Open reservations by job id, with their targets by node index."""
+    rows = Reservation.objects.filter(closed_at=None).prefetch_related("nodes")
+    return {
+        row.job_id: (row, {index_of[n.node_id]: n.gpus for n in row.nodes.all() if n.node_id in index_of})
+        for row in rows
+    }
+
+
+def _runs(
+    runs: dict[int, Run],
+    index_of: dict[int, int],
+    shapes: _Shapes,
+    reservations: dict[int, tuple[Reservation, dict[int, int]]],
+    at: datetime,
+) -> dict[int, RunView]:
+    placements: dict[int, dict[int, int]] = defaultdict(dict)
+    held = (
+        Allocation.objects.filter(released_at=None)
+        .values_list("run_id", "node_id")
+        .annotate(gpus=Count("id"))
+    )
+    for run_id, node_id, gpus in held.order_by("run_id", "node_id"):
+        placements[run_id][index_of[node_id]] = gpus
+    gathered = {index for _, target in reservations.values() for index in target}
+    return {
+        run.pk: _run_view(run, shapes.shape(run.job), placements[run.pk], gathered) for run in runs.values()
+    }
+
+
+PHASES = {
+    RunState.LAUNCHING: Phase.STARTING,
+    RunState.STARTING: Phase.STARTING,
+    RunState.RUNNING: Phase.RUNNING,
+    RunState.STOPPING: Phase.STOPPING,
+}
+
+
+def _run_view(run: Run, shape: Shape, placement: dict[int, int], gathered: Iterable[int]) -> RunView:
+    job = run.job
+    work_s = max(0.0, job.expected_duration_s - run.resumed_from_s)
+    begun = run.ready_at or run.planned_at
+    end_s = begun.timestamp() + work_s + (0.0 if run.ready_at else job.restart_cost_s)
+    if job.time_limit_s is not None and run.ready_at is not None:
+        end_s = min(end_s, run.ready_at.timestamp() + job.time_limit_s)
+    receipt = getattr(run, "preemption", None)
+    return RunView(
+        id=run.pk,
+        job_id=run.job_id,
+        shape=shape,
+        placement=placement,
+        started_s=run.planned_at.timestamp(),
+        expected_end_s=end_s,
+        phase=PHASES[RunState(run.state)],
+        saved_s=_s(run.last_checkpoint_at or run.ready_at) or run.planned_at.timestamp(),
+        restart_cost_s=float(job.restart_cost_s),
+        is_backfill=run.is_backfill and not set(placement).isdisjoint(gathered),
+        preemptions_left=max(0, job.preemption_budget - job.preemptions),
+        free_by_s=_s(run.grace_until),
+        stopping_for=receipt.by_job_id if receipt is not None else None,
+        queued_s=job.queued_at.timestamp(),
+    )

@@ -1,0 +1,138 @@
+"""One tick of the control loop: lease, reconcile, observe, plan, apply, carry out, account.
+
+No transaction is open while the plan is made or the engine is asked. A crash between any two steps leaves rows
+from which the next tick goes on; nothing is launched that is not committed, and nothing is freed that the engine
+has not reported ended.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+
+from cluster.engines.contract import Engine, EngineUnreachable
+from cluster.models import Run, RunState, Tick
+from cluster.pipeline import lease
+from cluster.pipeline.apply import apply
+from cluster.pipeline.capacity import record_usage
+from cluster.pipeline.carry_out import carry_out
+from cluster.pipeline.observe import observe
+from cluster.pipeline.reconcile import reconcile
+from cluster.scheduler.capacity import State
+from cluster.scheduler.planner import plan
+from cluster.services.append_event import append_events, new_event
+from fleet.models import Node
+from fleet.services.take_in_node_reports import take_in_node_reports
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def run_tick(engine: Engine, *, holder: str = lease.HOLDER, at: datetime | None = None) -> Tick | None:
+    """Run one tick; None if another worker holds the lease, or took it over meanwhile."""
+    fence = lease.acquire(holder)
+    if fence is None:
+        return None
+    try:
+        return _tick(engine, fence, at)
+    except lease.LeaseLost:
+        log.warning("lost the lease in mid-tick: nothing of this tick was applied")
+        return None
+    finally:
+        lease.release(fence)
+
+
+def _tick(engine: Engine, fence: int, at: datetime | None) -> Tick:
+    watch = _Stopwatch()
+    reachable = _listen(engine, fence)
+    engine_ms = watch.lap()
+    now = at or engine.now()
+    observed = observe(now)
+    observe_ms = watch.lap()
+    decided = plan(observed.world)
+    plan_ms = watch.lap()
+    tick = Tick(
+        number=(Tick.objects.order_by("-number").values_list("number", flat=True).first() or 0) + 1,
+        fence=fence,
+        now=now,
+        wall_at=timezone.now(),
+        policy_id=observed.policy_id,
+        observe_ms=observe_ms,
+        plan_ms=plan_ms,
+        engine_ms=engine_ms,
+        note="" if reachable else f"the engine {engine.name} did not answer",
+    )
+    apply(observed, decided, tick)
+    apply_ms = watch.lap()
+    if reachable:
+        carry_out(engine)
+    carry_out_ms = watch.lap()
+    account(now, fence, tick.number)
+    tick.apply_ms, tick.engine_ms = apply_ms + watch.lap(), engine_ms + carry_out_ms
+    tick.save(update_fields=["apply_ms", "engine_ms"])
+    return tick
+
+
+def _listen(engine: Engine, fence: int) -> bool:
+    """Ask the engine about every open run and every node, then write what it said. False if it is out of reach."""
+    keys = [str(k) for k in Run.objects.exclude(state=RunState.ENDED).values_list("launch_key", flat=True)]
+    try:
+        observations = engine.observe(keys)
+        reports = engine.observe_nodes(list(Node.objects.values_list("name", flat=True)))
+        now = engine.now()
+    except EngineUnreachable:
+        log.warning("the engine %s did not answer", engine.name, exc_info=True)
+        return False
+    _guarded(fence, lambda: reconcile(engine, now, observations))
+    with transaction.atomic():
+        lease.confirm(fence)
+        changes = take_in_node_reports(reports, engine.name)
+        append_events(
+            [
+                new_event(
+                    f"node.{change.state}",
+                    at=change.at,
+                    topics=["nodes", "capacity"],
+                    node_id=change.node.pk,
+                    data={"node": change.node.name, "state": change.state, "reason": change.reason},
+                )
+                for change in changes
+            ]
+        )
+    return True
+
+
+def account(now: datetime, fence: int, number: int) -> dict[State, int]:
+    """Write where every GPU is now that the plan has been applied, and tell the pages."""
+    observed = observe(now)
+
+    def write() -> dict[State, int]:
+        totals = record_usage(observed, observed.world.reservations)
+        data = {"tick": number, "installed": sum(totals.values()), "pending": len(observed.jobs)}
+        data |= {state.value: gpus for state, gpus in totals.items()}
+        append_events([new_event("capacity", at=now, topics=["capacity"], data=data)])
+        return totals
+
+    return _guarded(fence, write)
+
+
+def _guarded(fence: int, write: Callable[[], T]) -> T:
+    """Write under the lease: a holder that has lost it writes nothing."""
+    with transaction.atomic():
+        lease.confirm(fence)
+        return write()
+
+
+class _Stopwatch:
+    def __init__(self) -> None:
+        self.last = time.perf_counter()
+
+    def lap(self) -> float:
+        """Milliseconds since the last lap."""
+        now = time.perf_counter()
+        self.last, lap = now, (now - self.last) * 1000.0
+        return lap
