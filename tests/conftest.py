@@ -1,0 +1,29 @@
+"""What every test may use. Fixtures of one subject live beside its tests."""
+
+import pytest
+from django.utils import timezone
+
+from cluster.models import Job
+
+
+@pytest.fixture
+def make_job():
+    """Rows of jobs with the least that a job needs; tests of submission go through the service instead."""
+
+    def make(tenant, **fields) -> Job:
+        from fleet.models import GpuModel
+        from tenancy.models import User
+
+        fields.setdefault("gpu_model", GpuModel.objects.get_or_create(name="H100")[0])
+        owner = fields.pop("owner", None) or User.objects.get_or_create(username=f"owner-of-{tenant.name}")[0]
+        now = timezone.now()
+        least = {
+            "name": "job",
+            "gpus": 8,
+            "expected_duration_s": 3600,
+            "submitted_at": now,
+            "queued_at": now,
+        }
+        return Job.objects.create(tenant=tenant, owner=owner, **{**least, **fields})
+
+    return make
