@@ -65,9 +65,8 @@ class Fleet:
         block = self.within[index][0]
         for domain in self.within[index]:
             self.domain_nodes[domain].append(index)
-            if not self.domain_blocks[domain] or self.domain_blocks[domain][-1] != block:
-                if block not in self.domain_blocks[domain]:
-                    self.domain_blocks[domain].append(block)
+            if block not in self.domain_blocks[domain][-1:] and block not in self.domain_blocks[domain]:
+                self.domain_blocks[domain].append(block)
         self.installed_gpus[node.model] = self.installed_gpus.get(node.model, 0) + node.gpus
         if node.usable:
             self.usable_gpus[node.model] = self.usable_gpus.get(node.model, 0) + node.gpus

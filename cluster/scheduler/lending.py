@@ -144,7 +144,7 @@ class Books:
         firm = self.firm_use(shape)
         if not self.policy.lending:
             return self._quota(own, shape.gpus, firm, entitled, "hard_quota")
-        if not shape.preemptible:
+        if shape.standing == 0:
             return self._quota(own, shape.gpus, firm, entitled, "not_preemptible")
         for name in reversed(self.line[own]):
             limit = self.tenants[name].borrowing_limit.get(model)

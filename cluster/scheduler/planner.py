@@ -138,7 +138,7 @@ class Pass:
     def _backfill(self, job: JobView, rank: Rank, claim: Claim) -> bool:
         """Start the job, or a shorter one of its shape, on GPUs held for others if it is out in time."""
         easy = self.policy.queueing is Queueing.EASY
-        if not self.draft.locks or not (job.shape.preemptible or easy):
+        if not self.draft.locks or not (job.shape.standing > 0 or easy):
             return False
         own = self.draft.open_to(job.id, rank)
         others = [other for other in self.draft.locks if other not in own]

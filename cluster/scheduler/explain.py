@@ -1,0 +1,230 @@
+"""Verdicts in words: one renderer for page, API and command.
+
+Sentences follow one pattern: what is asked, what there is, what is short, who holds it, until when.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from cluster.scheduler.verdict import Blocker, Verdict, binding
+from cluster.scheduler.words import PRECEDENCE, Constraint
+
+Moment = Callable[[float], str]
+"""A time in seconds as text, with its zone."""
+
+TITLES = {
+    Constraint.NEVER_FITS: "Could ever run",
+    Constraint.ADMIN_HOLD: "Not on hold",
+    Constraint.START_TIME: "Start time reached",
+    Constraint.NODE_HEALTH: "Healthy nodes",
+    Constraint.QUOTA: "Quota",
+    Constraint.GUARANTEE: "Guarantees of others",
+    Constraint.RESERVATION: "Reservations ahead",
+    Constraint.GANG_SIZE: "Room for the whole gang",
+    Constraint.TOPOLOGY: "Close enough together",
+    Constraint.POWER: "Power and cooling",
+    Constraint.DATA: "Data",
+    Constraint.DRAINING: "Preempted runs have left",
+    Constraint.NOT_EVALUATED: "Evaluated",
+}
+TIERS = {"production": "production", "research": "research", "best_effort": "best effort"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the checklist."""
+
+    constraint: str
+    title: str
+    mark: str
+    """"pass", "fail" or "unknown"."""
+    text: str
+    binds: bool
+    blockers: tuple[Blocker, ...] = ()
+
+
+def checklist(verdicts: Sequence[Verdict], moment: Moment) -> list[Line]:
+    """All constraints in order of precedence, each with its arithmetic."""
+    bound = binding(verdicts)
+    ordered = sorted(verdicts, key=lambda v: PRECEDENCE[v.constraint])
+    return [
+        Line(v.constraint.value, TITLES[v.constraint], _mark(v), sentence(v, moment), v is bound, v.blockers)
+        for v in ordered
+    ]
+
+
+def headline(verdicts: Sequence[Verdict], moment: Moment) -> str:
+    """The one reason, as a sentence; empty if nothing blocks."""
+    bound = binding(verdicts)
+    return "" if bound is None else sentence(bound, moment)
+
+
+def _mark(verdict: Verdict) -> str:
+    if verdict.ok:
+        return "pass"
+    return "unknown" if verdict.constraint is Constraint.NOT_EVALUATED else "fail"
+
+
+def sentence(verdict: Verdict, moment: Moment) -> str:
+    """One verdict in words and numbers."""
+    text = _SENTENCES[verdict.constraint](verdict, moment)
+    if verdict.proof == "search" and verdict.constraint is not Constraint.NOT_EVALUATED:
+        text += " The search for runs to preempt stopped at its budget: this is not a proof, it goes on next tick."
+    return text
+
+
+def number(value: float | None) -> str:
+    """A count without needless decimals; unknown is said, not shown as 0."""
+    if value is None:
+        return "unknown"
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.1f}"
+
+
+def counted(value: float | None, noun: str) -> str:
+    """A number with its noun in the right number: "1 node", "3 nodes"."""
+    return f"{number(value)} {noun if value == 1 else noun + 's'}"
+
+
+def blocker_text(blocker: Blocker, moment: Moment) -> str:
+    until = f", until {moment(blocker.until_s)}" if blocker.until_s is not None else ""
+    tier = f" {TIERS.get(blocker.tier, blocker.tier)}" if blocker.tier else ""
+    if blocker.kind == "tenant":
+        return f"{blocker.id} keeps {counted(blocker.gpus, 'GPU')}"
+    noun = "reservation of job" if blocker.kind == "reservation" else "job"
+    return f"{noun} {blocker.id} ({blocker.tenant},{tier} {counted(blocker.gpus, 'GPU')}{until})"
+
+
+def _most(blockers: Sequence[Blocker], moment: Moment, shown: int = 3) -> str:
+    listed = "; ".join(blocker_text(b, moment) for b in blockers[:shown])
+    more = len(blockers) - shown
+    return listed + (f"; and {more} more" if more > 0 else "")
+
+
+def _never_fits(v: Verdict, moment: Moment) -> str:
+    if v.ok:
+        return f"{counted(v.demand, 'GPU')} of {number(v.limit)} installed ({v.scope})."
+    if v.note == "shape":
+        per_node = v.unit.removeprefix("node with ")
+        return (
+            f"It can never run as asked: {counted(v.demand, 'node')} with {per_node} each within {v.scope}, "
+            f"but there are at most {number(v.limit)}."
+        )
+    return f"It can never run: {counted(v.demand, 'GPU')} asked, {number(v.limit)} installed ({v.scope})."
+
+
+def _admin_hold(v: Verdict, moment: Moment) -> str:
+    return "Not on hold." if v.ok else f"Held by a person: {', '.join(v.names) or 'no reason given'}."
+
+
+def _start_time(v: Verdict, moment: Moment) -> str:
+    until = moment(v.until_s) if v.until_s is not None else "unknown"
+    why = "Backing off after a failed start" if v.note == "backoff" else "Not to start before its time"
+    return f"{why}: next try at {until}."
+
+
+def _node_health(v: Verdict, moment: Moment) -> str:
+    if v.ok:
+        return f"{counted(v.limit, 'GPU')} are on nodes that take work ({v.scope})."
+    free = (v.limit or 0) - (v.used or 0)
+    return (
+        f"It would fit if the nodes out of service were back: {counted(v.demand, 'GPU')} asked, {number(free)} free, "
+        f"{number(v.used)} on {v.scope}: {', '.join(v.names)}."
+    )
+
+
+def _quota(v: Verdict, moment: Moment) -> str:
+    if v.note == "no_quotas":
+        return "No quotas apply under this policy."
+    if v.note == "entitled":
+        return f"Within its guarantee: {number(v.used)} used + {number(v.demand)} asked ≤ {number(v.limit)} ({v.scope})."
+    if v.note == "loan":
+        return (
+            f"Above its guarantee of {number(v.limit)} ({v.scope} uses {number(v.used)}): "
+            "it would run on loan and can be called back."
+        )
+    over = f"{number(v.used)} used + {number(v.demand)} asked = {number((v.used or 0) + (v.demand or 0))}"
+    short = f"{over}, {number(v.missing)} over the "
+    if v.note == "not_preemptible":
+        return (
+            f"{short}guarantee of {number(v.limit)} ({v.scope}); only preemptible jobs may borrow beyond it."
+        )
+    if v.note == "hard_quota":
+        return f"{short}quota of {number(v.limit)} ({v.scope}); this policy lends nothing."
+    return f"{short}guarantee and borrowing limit, together {number(v.limit)} ({v.scope})."
+
+
+def _guarantee(v: Verdict, moment: Moment) -> str:
+    kept = f" Held back by lending limits: {_most(v.blockers, moment)}." if v.blockers else ""
+    return (
+        f"A loan of {number(v.demand)} more is asked; {number(v.used)} of the {number(v.limit)} GPUs that others "
+        f"leave idle are lent already: {number(v.missing)} short ({v.scope}).{kept}"
+    )
+
+
+def _reservation(v: Verdict, moment: Moment) -> str:
+    if v.note == "head":
+        return f"Behind {_most(v.blockers, moment)}: this policy lets nothing pass the head of the queue."
+    until = f" The last is expected to be whole at {moment(v.until_s)}." if v.until_s is not None else ""
+    return (
+        f"{number(v.limit)} GPUs are free, but {number(v.used)} of them are held for gangs ahead, and "
+        f"{number(v.demand)} are asked: {_most(v.blockers, moment)}.{until}"
+    )
+
+
+def _gang_size(v: Verdict, moment: Moment) -> str:
+    if v.ok:
+        return f"{counted(v.demand, 'GPU')} asked, {number(v.limit)} free ({v.scope})."
+    if v.unit == "node":
+        text = (
+            f"{number(v.names[0] and float(v.names[0]))} GPUs are free in pieces: {counted(v.demand, 'node')} asked, "
+            f"{number(v.limit)} {v.scope}: {number(v.missing)} short."
+        )
+    else:
+        text = f"{counted(v.demand, 'GPU')} asked, {number(v.limit)} free ({v.scope}): {number(v.missing)} short."
+    if v.note.endswith("gathering"):
+        whole = f", expected whole at {moment(v.until_s)}" if v.until_s is not None else ""
+        text += f" It is gathering nodes{whole}."
+    if v.reclaimable is not None:
+        text += f" It may call back or preempt {counted(v.reclaimable, 'GPU')}."
+    return text + (f" Held by {_most(v.blockers, moment)}." if v.blockers else "")
+
+
+def _topology(v: Verdict, moment: Moment) -> str:
+    if v.ok:
+        return f"{counted(v.demand, 'node')} asked within one domain; best now: {v.scope}."
+    return (
+        f"It would fit, but not close enough together: {counted(v.demand, 'node')} asked, the best is {v.scope} "
+        f"with {number(v.limit)}: {number(v.missing)} short."
+    )
+
+
+def _draining(v: Verdict, moment: Moment) -> str:
+    until = f"; all are out by {moment(v.until_s)}" if v.until_s is not None else ""
+    return f"Waiting for {counted(v.demand, 'preempted run')} to leave{until}: {_most(v.blockers, moment)}."
+
+
+def _not_evaluated(v: Verdict, moment: Moment) -> str:
+    if v.note == "freed_late":
+        return "GPUs came free while this tick was planned: it is tried again at the next one."
+    return "Not evaluated yet: it came after the last tick."
+
+
+def _plain(v: Verdict, moment: Moment) -> str:
+    return f"{number(v.demand)} asked, {number(v.used)} of {number(v.limit)} {v.unit} used ({v.scope})."
+
+
+_SENTENCES: dict[Constraint, Callable[[Verdict, Moment], str]] = {
+    Constraint.NEVER_FITS: _never_fits,
+    Constraint.ADMIN_HOLD: _admin_hold,
+    Constraint.START_TIME: _start_time,
+    Constraint.NODE_HEALTH: _node_health,
+    Constraint.QUOTA: _quota,
+    Constraint.GUARANTEE: _guarantee,
+    Constraint.RESERVATION: _reservation,
+    Constraint.GANG_SIZE: _gang_size,
+    Constraint.TOPOLOGY: _topology,
+    Constraint.POWER: _plain,
+    Constraint.DATA: _plain,
+    Constraint.DRAINING: _draining,
+    Constraint.NOT_EVALUATED: _not_evaluated,
+}
