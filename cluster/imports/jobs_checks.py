@@ -1,6 +1,6 @@
 """What the form of a jobs file cannot tell: tenants, owners and models that exist, gangs that ever fit."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from cluster.imports.document import Document
@@ -24,6 +24,15 @@ class JobsContext:
     organisations: Collection[str]
     """tenants that only group others"""
     owners: Collection[str]
+    usual_models: Mapping[str, str]
+    """tenant → the GPU model its jobs get when they name none"""
+
+    def model_of(self, job: JobEntry) -> str | None:
+        """The model asked for, or the tenant's usual one, or the only one there is."""
+        if job.gpu_model is not None:
+            return job.gpu_model
+        models = list(self.fleet.installed_gpus)
+        return self.usual_models.get(job.tenant) or (models[0] if len(models) == 1 else None)
 
 
 def check_jobs(document: Document, jobs: list[JobEntry], context: JobsContext) -> list[Problem]:
@@ -34,8 +43,9 @@ def check_jobs(document: Document, jobs: list[JobEntry], context: JobsContext) -
         found += _people(document, path, job, context)
         found += _size(document, path, job)
         found += _locality(document, path, job)
+        found += _tier(document, path, job)
         found += _times(document, path, job)
-        found += _fit(document, path, job, context.fleet)
+        found += _fit(document, path, job, context)
     return found
 
 
@@ -74,6 +84,12 @@ def _locality(document: Document, path: Path, job: JobEntry) -> Iterator[Problem
         yield document.error((*path, "locality", "preferred"), text, allowed)
 
 
+def _tier(document: Document, path: Path, job: JobEntry) -> Iterator[Problem]:
+    if job.tier == "best_effort" and not job.preemptible:
+        text = "best-effort jobs run on borrowed GPUs and are always preemptible"
+        yield document.error((*path, "preemptible"), text, "true, or another tier")
+
+
 def _times(document: Document, path: Path, job: JobEntry) -> Iterator[Problem]:
     checkpoint = job.checkpoint
     if checkpoint.on_signal and checkpoint.cost_s > checkpoint.grace_s:
@@ -87,14 +103,6 @@ def _times(document: Document, path: Path, job: JobEntry) -> Iterator[Problem]:
         yield document.warning((*path, "time_limit_s"), text)
 
 
-def model_of(job: JobEntry, fleet: Fleet) -> str | None:
-    """The model asked for, or the only one there is; None when the job would have to say it."""
-    if job.gpu_model is not None:
-        return job.gpu_model
-    models = list(fleet.installed_gpus)
-    return models[0] if len(models) == 1 else None
-
-
 def spread_of(job: JobEntry) -> tuple[int | None, int | None]:
     """(nodes, GPUs on each) when the job asks for an even spread; (None, None) when for a number of GPUs."""
     gang = job.gang_gpus or 0
@@ -105,10 +113,11 @@ def spread_of(job: JobEntry) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _fit(document: Document, path: Path, job: JobEntry, fleet: Fleet) -> Iterator[Problem]:
+def _fit(document: Document, path: Path, job: JobEntry, context: JobsContext) -> Iterator[Problem]:
     """Could the gang run on the whole fleet, empty and in good order?"""
+    fleet = context.fleet
     models = ", ".join(sorted(fleet.installed_gpus)) or "no node is installed: import a cluster first"
-    model, gang = model_of(job, fleet), job.gang_gpus
+    model, gang = context.model_of(job), job.gang_gpus
     if model is None:
         yield document.error(path, "does not say which GPU model it asks for", models)
     elif model not in fleet.installed_gpus:

@@ -22,6 +22,7 @@ class LoadedCluster:
 
 @dataclass(frozen=True, slots=True)
 class LoadedJobs:
+    document: Document
     jobs: list[JobEntry]
     warnings: list[Problem]
 
@@ -40,7 +41,7 @@ def load_jobs(path: FilePath | str, context: JobsContext) -> LoadedJobs:
     """The jobs of a YAML file, checked against the cluster they are for. Raises ImportRefused."""
     document = read_document(path)
     jobs = validated(document, JobsFile).jobs
-    return LoadedJobs(jobs, _warnings(check_jobs(document, jobs, context)))
+    return LoadedJobs(document, jobs, _warnings(check_jobs(document, jobs, context)))
 
 
 def cluster_in(document: Document) -> LoadedCluster:

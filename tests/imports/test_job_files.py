@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cluster.imports.jobs_checks import JobsContext, model_of, spread_of
+from cluster.imports.jobs_checks import JobsContext, spread_of
 from cluster.imports.jobs_schema import JobEntry
 from cluster.imports.loader import load_jobs
 from cluster.imports.problems import ImportRefused
@@ -26,7 +26,9 @@ def fleet():
 
 
 def context():
-    return JobsContext(fleet(), teams={"vision", "science"}, organisations={"org"}, owners={"rita"})
+    return JobsContext(
+        fleet(), teams={"vision", "science"}, organisations={"org"}, owners={"rita"}, usual_models={}
+    )
 
 
 def findings(tmp_path, text):
@@ -99,6 +101,10 @@ def test_what_can_run_is_accepted(tmp_path, extra):
         ),
         ("gpus: 8, gpu_model: h100, owner: bob", "jobs[0].owner: there is no user 'bob'"),
         (
+            "gpus: 8, gpu_model: h100, tier: best_effort, preemptible: false",
+            "jobs[0].preemptible: best-effort jobs run on borrowed GPUs and are always preemptible",
+        ),
+        (
             "gpus: 8, gpu_model: h100, tier: urgent",
             "tier: 'urgent' is not allowed; allowed: production, research or",
         ),
@@ -148,7 +154,7 @@ def test_a_limit_below_the_expectation_is_a_warning(tmp_path):
 
 
 def test_the_example_names_only_keys_that_exist(tmp_path):
-    everything = JobsContext(fleet(), {"vision", "science"}, (), {"rita"})
+    everything = JobsContext(fleet(), {"vision", "science"}, (), {"rita"}, {})
     text = (
         (EXAMPLES / "jobs.yaml")
         .read_text()
@@ -175,5 +181,15 @@ def test_spread_and_model_follow_from_what_is_said():
     assert spread_of(entry(gpus=16, nodes=4)) == (4, 4)
     assert spread_of(entry(gpus=16, gpus_per_node=8)) == (2, 8)
     assert spread_of(entry(nodes=3, gpus_per_node=2)) == (3, 2)
-    assert model_of(entry(gpus=1), Fleet([NodeView("n", "h100", 8, "b", "p")])) == "h100"
-    assert model_of(entry(gpus=1), fleet()) is None
+
+
+def test_a_job_that_names_no_model_gets_the_usual_one_of_its_tenant():
+    entry = JobEntry(name="j", tenant="vision", gpus=1, expected_duration_s=1)
+    single = Fleet([NodeView("n", "h100", 8, "b", "p")])
+
+    def model(fleet, usual):
+        return JobsContext(fleet, {"vision"}, (), (), usual).model_of(entry)
+
+    assert model(fleet(), {"vision": "a100"}) == "a100"
+    assert model(single, {}) == "h100"
+    assert model(fleet(), {}) is None
