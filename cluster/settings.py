@@ -188,7 +188,7 @@ STATICFILES_FINDERS = [
     "cluster.staticfiles.PlotlyFinder",
 ]
 _collected = env.str("LOCKSTEP_STATIC", default="")
-STATIC_ROOT = _collected or LOCKSTEP_DATA / "static"
+STATIC_ROOT = _collected or None
 WHITENOISE_USE_FINDERS = not _collected
 WHITENOISE_AUTOREFRESH = DEBUG
 STORAGES = {
