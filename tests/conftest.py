@@ -4,6 +4,19 @@ import pytest
 from django.utils import timezone
 
 from cluster.models import Job
+from tests.factories import TinyCluster, TwoTenants
+
+
+@pytest.fixture
+def tiny(db) -> TinyCluster:
+    """64 GPUs without tenants, on a clock that stands still."""
+    return TinyCluster()
+
+
+@pytest.fixture
+def two_tenants(db) -> TwoTenants:
+    """The same with two teams of 32 GPUs each below one organisation, and a user of every role."""
+    return TwoTenants.build()
 
 
 @pytest.fixture
