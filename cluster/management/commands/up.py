@@ -12,10 +12,15 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 
+from cluster.demo.seed import ensure_demo, sign_ins
+from cluster.engines.simulated import resume_clock
+from cluster.imports.problems import ImportRefused
 from cluster.selectors.doctor import State, essentials
 from cluster.supervisor import address, programs
 from cluster.supervisor.group import ChildDied, Group, NotAnswering
 from cluster.supervisor.lock import AlreadyRunning, sole_runner
+from cluster.traces.trace import TraceError
+from fleet.models import Node
 
 ANSWERS_WITHIN_S = 90.0
 
@@ -60,12 +65,9 @@ class Command(BaseCommand):
                 raise CommandError(f"{finding.subject}: {finding.says}. {finding.mend}")
         with self._step("Preparing the database"):
             call_command("migrate", verbosity=0, interactive=False)
-        from cluster.demo.seed import ensure_demo
-        from cluster.engines.simulated import resume_clock
-
+        _check_that_the_trace_is_new_here(trace)
         with self._step("Preparing the demo cluster"):
-            ensure_demo(trace=trace, speed=speed)
-            resume_clock()
+            _make_demo(trace, speed)
         connections.close_all()  # the children open their own
 
     def _run(self, host: str, port: int) -> None:
@@ -88,8 +90,6 @@ class Command(BaseCommand):
             raise CommandError(f"{error}; everything was stopped. The logs are in {logs}.") from error
 
     def _print_welcome(self, url: str, logs: Path) -> None:
-        from cluster.demo.seed import sign_ins
-
         self.stdout.write(f"\n  Lockstep is up:  {self.style.SUCCESS(url)}\n")
         for name, password, role in sign_ins():
             self.stdout.write(f"    {name:<14} {password:<15} {role}")
@@ -120,6 +120,32 @@ def _check_values(trace: str | None, speed: float | None, port: int) -> None:
         raise CommandError(f"SPEED={speed:g} is out of range: give a factor above 0 and up to 100000.")
     if not 0 < port < 65_536:
         raise CommandError(f"PORT={port} is out of range: 1 to 65535.")
+
+
+def _make_demo(trace: str | None, speed: float | None) -> None:
+    try:
+        ensure_demo(trace=trace, speed=speed)
+    except (TraceError, ImportRefused) as error:
+        raise CommandError(f"TRACE={trace} cannot be used: {error}") from error
+    resume_clock()
+    if trace:
+        _remembered_trace().write_text(str(Path(trace).resolve()))
+
+
+def _check_that_the_trace_is_new_here(trace: str | None) -> None:
+    """A trace needs an empty database, or the one that it has filled before."""
+    if not trace or not Node.objects.exists():
+        return
+    kept = _remembered_trace()
+    if not kept.exists() or kept.read_text() != str(Path(trace).resolve()):
+        raise CommandError(
+            f"TRACE={trace} needs an empty database, and this one holds another cluster already: "
+            "name another DATABASE_URL or LOCKSTEP_DATA."
+        )
+
+
+def _remembered_trace() -> Path:
+    return Path(settings.LOCKSTEP_DATA) / "trace"
 
 
 def _give_each_trace_its_own_data(trace: str | None) -> None:
