@@ -5,6 +5,7 @@ remained; a shape that would fit into what an unfinished search or a late change
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 
 from cluster.scheduler.draft import Draft, Rank
 from cluster.scheduler.gathering import projected_end
@@ -16,10 +17,12 @@ from cluster.scheduler.words import Constraint, Locality, Phase
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape
 
 MOST_BLOCKERS = 8
+NOT_ASKED = Verdict(Constraint.NOT_EVALUATED, False, "this tick", unit="", note="not_asked")
+"""What stands for all verdicts where nobody will read them."""
 
 
 class Checklist:
-    """Makes verdicts from a finished draft. With `full` off it stops at the one that binds."""
+    """Makes verdicts from a finished draft. With `full` off only a refused loan is told from the rest."""
 
     def __init__(
         self,
@@ -44,8 +47,8 @@ class Checklist:
         shape = job.shape
         claim = self.draft.books.claim(shape)
         rank = self.draft.rank(shape, claim)
-        if not self.full and claim.refusal is not None:
-            return (claim.refusal,)
+        if not self.full:
+            return (claim.refusal or NOT_ASKED,)
         head = self.heads.get(shape.model)
         if head is not None and head.id != job.id and self.world.policy.queueing is not Queueing.LOCKSTEP:
             return (self._behind(shape, head),)
@@ -56,6 +59,8 @@ class Checklist:
     def of_holder(self, reservation: ReservationView) -> tuple[Verdict, ...]:
         """For a job with a reservation of its own."""
         job, shape = reservation.job, reservation.job.shape
+        if not self.full:
+            return (NOT_ASKED,)
         rank = self.draft.rank_of[job.id]
         leaving = self._leaving(job.id, reservation.target)
         room = self._room_for(rank).copy()
@@ -98,8 +103,8 @@ class Checklist:
             late = Verdict(
                 Constraint.NOT_EVALUATED, False, "this tick", unit="", note="freed_late", proof="search"
             )
-            return (*verdicts, late) if self.full else (late,)
-        return tuple(verdicts) if self.full else (bound,)
+            return (*verdicts, late)
+        return tuple(verdicts)
 
     # what does not depend on what is free
 
@@ -107,7 +112,8 @@ class Checklist:
         refusal = self.draft.books.claim(shape).refusal
         verdicts = [self._ever_fits(shape), self.draft.books.quota_verdict(shape)]
         if refusal is not None and refusal.constraint is Constraint.GUARANTEE:
-            verdicts.append(refusal)
+            lenders = self.draft.books.lenders(shape.model, besides=shape.tenant)
+            verdicts.append(replace(refusal, blockers=lenders))
         return verdicts
 
     def _ever_fits(self, shape: Shape) -> Verdict:
@@ -166,11 +172,7 @@ class Checklist:
             return self._passing(shape, room)
         health = self._health(shape, room)
         held = self._held_by_others(shape, rank, job_id)
-        if health is None and held is None:
-            gang, topology = self._gang(shape, rank, room, own), self._topology(shape, room)
-            return [self._healthy(shape), gang, *([topology] if topology else [])]
-        gang = self._gang(shape, rank, room, own) if self.full else None
-        topology = self._topology(shape, room) if self.full else None
+        gang, topology = self._gang(shape, rank, room, own), self._topology(shape, room)
         return [v for v in (health or self._healthy(shape), held, gang, topology) if v is not None]
 
     def _passing(self, shape: Shape, room: Supply) -> list[Verdict]:
@@ -261,8 +263,8 @@ class Checklist:
         whole = self.fleet.at(shape.model, Locality.CLUSTER)
         ok = bool(whole) and room.holds(shape.members, whole[0])
         until = own.ready_s if own is not None else None
-        blockers = self._holders_of(shape.model) if self.full and not ok else ()
-        reclaimable = self._reclaimable(shape, rank) if self.full and not ok else None
+        blockers = self._holders_of(shape.model) if not ok else ()
+        reclaimable = self._reclaimable(shape, rank) if not ok else None
         proof = "search" if shape in self.unresolved else "proof"
         note = "gathering" if own is not None else ""
         if free >= shape.gpus and not ok:

@@ -42,12 +42,15 @@ class Gathering:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.now_s = draft.world.now_s
+        self._known_ends: tuple[int, dict[int, list[tuple[float, int]]]] = (0, {})
+        """(runs evicted when they were worked out, node → ends)"""
 
     def refresh(self, job: JobView, rank: Rank) -> None:
         """Bring a standing reservation up to date: its expected time, or a better target."""
         old = self.draft.reservations[job.id]
         ready_s = self.ready(job, old.target)
-        best = self.best(job, rank)
+        soon = ready_s is not None and ready_s <= self.now_s + MOVE_GAIN_S
+        best = None if soon else self.best(job, rank)
         if best is not None and (ready_s is None or best.ready_s < ready_s - MOVE_GAIN_S):
             self._reserve(job, rank, best, old)
         elif ready_s is None:
@@ -132,17 +135,24 @@ class Gathering:
         node = self.draft.world.fleet.nodes[index]
         if not node.usable or node.gpus < gpus:
             return None
-        free = self.draft.open.free[index] + sum(
-            held.get(index, 0) for other, held in self.draft.locks.items() if other == job_id
-        )
+        free = self.draft.open.free[index] + self.draft.locks.get(job_id, {}).get(index, 0)
         if free >= gpus:
             return self.now_s
-        ends = sorted((self._out(run), run.placement[index]) for run in self.draft.runs_on(index))
-        for at, freed in ends:
+        for at, freed in self._ends_on(index):
             free += freed
             if free >= gpus:
                 return at
         return None
+
+    def _ends_on(self, index: int) -> list[tuple[float, int]]:
+        """(time, GPUs freed) of the runs on a node, soonest first."""
+        if self._known_ends[0] != len(self.draft.gone):
+            self._known_ends = (len(self.draft.gone), {})
+        ends = self._known_ends[1].get(index)
+        if ends is None:
+            ends = sorted((self._out(run), run.placement[index]) for run in self.draft.runs_on(index))
+            self._known_ends[1][index] = ends
+        return ends
 
     def _out(self, run: RunView) -> float:
         """When the run frees its GPUs; one that this plan evicts is out after its grace window."""

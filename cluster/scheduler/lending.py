@@ -177,7 +177,6 @@ class Books:
             on_loan,
             others,
             note="lending_limits",
-            blockers=self.lenders(shape.model, besides=shape.tenant),
         )
 
     def lenders(self, model: str, besides: str = "") -> tuple[Blocker, ...]:

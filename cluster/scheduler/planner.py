@@ -26,7 +26,7 @@ Key = tuple[object, ...]
 def plan(world: World, explain: bool = True) -> Plan:
     """Decide for every pending job. Pure: the same world gives the same plan.
 
-    Without `explain` a hold carries only the verdict that binds; a replay does not read the others.
+    Without `explain` a hold says only whether a loan was refused: a replay reads no more, and verdicts cost time.
     """
     return Pass(world, explain).run()
 

@@ -1,7 +1,8 @@
 """Which runs may be asked to leave for a job, and the cheapest set of them that lets its gang start."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from cluster.scheduler.draft import Draft, Rank
 from cluster.scheduler.plan import Eviction
@@ -18,6 +19,16 @@ class Victim:
     """loans first, then GPU-hours lost for each GPU freed, then the youngest"""
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A run that somebody might send away, with what every search asks of it."""
+
+    run: RunView
+    tier: int
+    on_loan: int
+    lost_per_gpu: float
+
+
 class Preemption:
     """The search for victims within one draft."""
 
@@ -25,70 +36,50 @@ class Preemption:
         self.draft = draft
         self.now_s = draft.world.now_s
         self.searches_left = draft.world.policy.search_budget
-        self._loans: dict[int, int] | None = None
-        self._runs: dict[str, list[RunView]] | None = None
         self._hopeless: dict[tuple[int, bool, str], tuple[int, Supply]] = {}
 
-    @property
+    @cached_property
     def loans(self) -> dict[int, int]:
         """run id → how many of its GPUs are on loan. A tenant's firmest and oldest runs are its own first."""
-        if self._loans is None:
-            self._loans = loans_of(self.draft)
-        return self._loans
+        return loans_of(self.draft)
+
+    @cached_property
+    def _candidates(self) -> dict[str, list[Candidate]]:
+        """The runs that may be preempted at all, by model."""
+        found: dict[str, list[Candidate]] = {}
+        for run in self.draft.world.runs.values():
+            if run.phase is not Phase.STOPPING and run.shape.standing > 0:
+                lost = run.lost_gpu_hours(self.now_s) / run.shape.gpus
+                candidate = Candidate(run, run.shape.tier.rank, self.loans.get(run.id, 0), lost)
+                found.setdefault(run.shape.model, []).append(candidate)
+        return found
 
     def legal(self, job: JobView, rank: Rank) -> list[Victim]:
         """The runs that this job may send away, cheapest first."""
-        target = self._own_target(job)
+        own = self.draft.reservations.get(job.id)
+        target = own.target if own else {}
+        gone = self.draft.gone
         found = []
-        for run in self._evictable(job.shape.model):
-            rule = self._rule(job, rank, run, target)
-            if rule is not None:
-                found.append(Victim(run, rule, self._cost(run, rule)))
+        for candidate in self._candidates.get(job.shape.model, ()):
+            rule = self._rule(job, rank, candidate, target)
+            if rule is not None and candidate.run.id not in gone:
+                found.append(Victim(candidate.run, rule, _cost(candidate, rule)))
         found.sort(key=lambda v: v.cost)
         return found
 
-    def _own_target(self, job: JobView) -> Placement:
-        own = self.draft.reservations.get(job.id)
-        return dict(own.target) if own else {}
-
-    def _evictable(self, model: str) -> Iterator[RunView]:
-        if self._runs is None:
-            self._runs = {}
-            for run in self.draft.world.runs.values():
-                if run.phase is not Phase.STOPPING and run.shape.standing > 0:
-                    self._runs.setdefault(run.shape.model, []).append(run)
-        return (run for run in self._runs.get(model, ()) if run.id not in self.draft.gone)
-
-    def _rule(self, job: JobView, rank: Rank, run: RunView, target: Placement) -> PreemptionRule | None:
+    @staticmethod
+    def _rule(job: JobView, rank: Rank, it: Candidate, target: Mapping[int, int]) -> PreemptionRule | None:
         """By what right, if any, the job may have this run stopped."""
-        if (
-            run.is_backfill
-            and rank.tier <= run.shape.tier.rank
-            and not target.keys().isdisjoint(run.placement)
-        ):
+        run = it.run
+        if run.is_backfill and rank.tier <= it.tier and not target.keys().isdisjoint(run.placement):
             return PreemptionRule.BACKFILL_RETURN
         if not job.may_preempt:
             return None
-        on_loan = self.loans.get(run.id, 0) > 0
-        if rank.entitled and on_loan and run.shape.tenant != job.shape.tenant:
+        if rank.entitled and it.on_loan and run.shape.tenant != job.shape.tenant:
             return PreemptionRule.RECLAIM
-        higher = rank.tier < run.shape.tier.rank
-        if higher and run.preemptions_left > 0 and (rank.entitled or on_loan):
+        if rank.tier < it.tier and run.preemptions_left > 0 and (rank.entitled or it.on_loan):
             return PreemptionRule.TIER
         return None
-
-    def _cost(self, run: RunView, rule: PreemptionRule) -> tuple[int, float, float]:
-        on_loan = self.loans.get(run.id, 0)
-        kind = (
-            0
-            if rule is PreemptionRule.BACKFILL_RETURN
-            else 1
-            if on_loan == run.shape.gpus
-            else 2
-            if on_loan
-            else 3
-        )
-        return (kind, run.lost_gpu_hours(self.now_s) / run.shape.gpus, -run.started_s)
 
     def search(self, job: JobView, rank: Rank) -> tuple[list[Victim], Placement] | None:
         """The cheapest sufficient victims and where the gang will then stand; None if no set suffices.
@@ -131,19 +122,31 @@ class Preemption:
 
         One answer serves all shapes of a rank, so that proving "cannot" costs no more than "can".
         """
-        if job.id in self.draft.reservations:
-            return False
         key = (rank.tier, rank.entitled, job.shape.model)
         known = self._hopeless.get(key)
         if known is None or known[0] != self.draft.version:
-            everything = self._base(job, rank)
-            for run in self._evictable(job.shape.model):
-                on_loan = self.loans.get(run.id, 0) > 0
-                if (on_loan and rank.entitled) or rank.tier < run.shape.tier.rank:
-                    everything.give(run.placement)
-            known = (self.draft.version, everything)
-            self._hopeless[key] = known
-        return not known[1].fits(job.shape.members, job.shape.model, job.shape.required)
+            known = self._hopeless[key] = (self.draft.version, self._everything(job, rank))
+        everything, own = known[1], self.draft.locks.get(job.id, {})
+        already = job.id in self.draft.open_to(-1, rank)
+        if own and not already:
+            everything.give(own)
+        fits = everything.fits(job.shape.members, job.shape.model, job.shape.required)
+        if own and not already:
+            everything.take(own)
+        return not fits
+
+    def _everything(self, job: JobView, rank: Rank) -> Supply:
+        """All that a job of this rank might get hold of: more than it may have, never less."""
+        everything = self.draft.open.copy()
+        for other in self.draft.open_to(-1, rank):
+            everything.give(self.draft.locks[other])
+        for run in self.draft.world.runs.values():
+            if run.phase is Phase.STOPPING and run.shape.model == job.shape.model:
+                everything.give(run.placement)
+        for it in self._candidates.get(job.shape.model, ()):
+            if (it.on_loan and rank.entitled) or rank.tier < it.tier or it.run.is_backfill:
+                everything.give(it.run.placement)
+        return everything
 
     def evictions(self, job: JobView, victims: Sequence[Victim]) -> list[Eviction]:
         return [
@@ -158,6 +161,14 @@ class Preemption:
         theirs = line.get(victim.run.shape.tenant, ())
         shared = [a for a, b in zip(ours, theirs, strict=False) if a == b]
         return f"tenant {shared[-1]}" if shared else "cluster"
+
+
+def _cost(candidate: Candidate, rule: PreemptionRule) -> tuple[int, float, float]:
+    whole_loan = candidate.on_loan == candidate.run.shape.gpus
+    kind = 1 if whole_loan else 2 if candidate.on_loan else 3
+    if rule is PreemptionRule.BACKFILL_RETURN:
+        kind = 0
+    return (kind, candidate.lost_per_gpu, -candidate.run.started_s)
 
 
 class SearchSpent(Exception):
