@@ -3,8 +3,9 @@
 Sentences follow one pattern: what is asked, what there is, what is short, who holds it, until when.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cluster.scheduler.verdict import Blocker, Verdict, binding
 from cluster.scheduler.words import PRECEDENCE, Constraint
@@ -71,6 +72,32 @@ def sentence(verdict: Verdict, moment: Moment) -> str:
     if verdict.proof == "search" and verdict.constraint is not Constraint.NOT_EVALUATED:
         text += " The search for runs to preempt stopped at its budget: this is not a proof, it goes on next tick."
     return text
+
+
+def hint_text(kind: str, data: Mapping[str, Any], moment: Moment) -> str:
+    """One way to unblock, as a sentence. Each has been verified by planning the changed world."""
+    jobs = ", ".join(f"job {j}" for j in data.get("jobs", ())[:4])
+    until = data.get("until_s")
+    at = f" (expected {moment(until)})" if until is not None else ""
+    return {
+        "release": lambda: "Release the hold: it starts at the next tick.",
+        "wait": lambda: f"Wait: it starts at {moment(data['until_s'])}.",
+        "preemptible": lambda: f"Submit it as preemptible {TIERS[data['tier']]}: it starts on loan.",
+        "entitlement": lambda: (
+            f"Raise the guarantee of {data['tenant']} for {data['model']} from {number(data['from_gpus'])} "
+            f"to {number(data['to_gpus'])} GPUs."
+        ),
+        "smaller": lambda: f"Ask for {counted(data['gpus'], 'GPU')}: a gang of that size starts now.",
+        "topology": lambda: f"Allow it to spread over {_WIDER[data['locality']]}: it starts now.",
+        "tier": lambda: f"Submit it as {TIERS[data['tier']]}: it starts now.",
+        "runs_end": lambda: f"When {counted(len(data['jobs']), 'run')} end{at}: {jobs}.",
+        "nodes_back": lambda: f"When {', '.join(data['nodes'])} take work again.",
+        "others_wait": lambda: f"If the gangs ahead stood aside: {jobs}.",
+        "draining": lambda: f"Nothing to do: it starts when the preempted runs are out{at}.",
+    }[kind]()
+
+
+_WIDER = {"block": "one block", "pod": "one pod", "cluster": "the cluster"}
 
 
 def number(value: float | None) -> str:

@@ -1,0 +1,229 @@
+"""What would unblock a job: the smallest changes of each kind, kept only if re-planning the changed world starts it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cluster.scheduler.draft import Draft
+from cluster.scheduler.fleet import Fleet, members_of
+from cluster.scheduler.gathering import projected_end
+from cluster.scheduler.planner import plan
+from cluster.scheduler.verdict import Verdict, binding
+from cluster.scheduler.words import Constraint, Locality, Phase, Tier
+from cluster.scheduler.world import JobView, RunView, TenantView, World, queues_of
+
+MOST_HINTS = 3
+MOST_TRIES = 14
+Found = tuple["Hint", World]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One change after which the job starts at once, verified by re-planning."""
+
+    kind: str
+    data: Mapping[str, Any]
+
+
+def unblock(world: World, job: JobView, verdicts: tuple[Verdict, ...]) -> list[Hint]:
+    """Up to three verified hints, the ones that mend the binding constraint first."""
+    bound = binding(verdicts)
+    if bound is None:
+        return []
+    hints: list[Hint] = []
+    tried = 0
+    for kind in _kinds(bound):
+        for hint, changed in _WORLDS[kind](world, job, bound):
+            tried += 1
+            if _starts(changed, job.id):
+                hints.append(hint)
+                break
+            if tried >= MOST_TRIES:
+                return hints
+        if len(hints) == MOST_HINTS:
+            break
+    return hints
+
+
+def _starts(world: World, job_id: int) -> bool:
+    return job_id in plan(world, explain=False).started_ids
+
+
+def _kinds(bound: Verdict) -> tuple[str, ...]:
+    """Which kinds of change to try, in order, for what binds."""
+    capacity = ("topology", "runs_end", "smaller", "nodes_back", "tier", "others_wait")
+    return {
+        Constraint.NEVER_FITS: ("topology", "smaller"),
+        Constraint.ADMIN_HOLD: ("release",),
+        Constraint.START_TIME: ("wait",),
+        Constraint.NODE_HEALTH: ("nodes_back", "smaller", "topology"),
+        Constraint.QUOTA: ("preemptible", "entitlement", "smaller", "own_runs_end"),
+        Constraint.GUARANTEE: ("entitlement", "smaller", "runs_end"),
+        Constraint.RESERVATION: ("others_wait", "smaller", "preemptible", "tier", "runs_end"),
+        Constraint.GANG_SIZE: capacity,
+        Constraint.TOPOLOGY: capacity,
+        Constraint.DRAINING: ("draining",),
+    }.get(bound.constraint, ())
+
+
+def with_job(world: World, old: JobView, new: JobView) -> World:
+    """The world with one pending job changed; its reservation goes, as its target may no longer fit."""
+    jobs = [new if job.id == old.id else job for queue in world.queues.values() for job in queue]
+    aside = [job for job in world.set_aside if job.id != old.id]
+    if all(job.id != new.id for job in jobs):
+        jobs.append(new)
+    reservations = {k: v for k, v in world.reservations.items() if k != old.id}
+    return replace(world, queues=queues_of(jobs), set_aside=aside, reservations=reservations, holdings=None)
+
+
+def without_runs(world: World, gone: set[int]) -> World:
+    runs = {run_id: run for run_id, run in world.runs.items() if run_id not in gone}
+    return replace(world, runs=runs, holdings=None)
+
+
+# the kinds of change
+
+
+def _release(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    yield Hint("release", {}), with_job(world, job, replace(job, admin_hold=None, not_before_s=None))
+
+
+def _wait(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    if job.not_before_s is not None:
+        later = replace(world, now_s=job.not_before_s)
+        yield (
+            Hint("wait", {"until_s": job.not_before_s}),
+            with_job(later, job, replace(job, not_before_s=None)),
+        )
+
+
+def _preemptible(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    if job.shape.standing > 0:
+        return
+    tier = Tier.RESEARCH if job.shape.tier is Tier.PRODUCTION else job.shape.tier
+    shape = replace(job.shape, preemptible=True, tier=tier)
+    yield Hint("preemptible", {"tier": tier.value}), with_job(world, job, replace(job, shape=shape))
+
+
+def _entitlement(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """More guaranteed GPUs for the tenant: just enough for what it uses and this job."""
+    shape = job.shape
+    draft = Draft(world)
+    if shape.tenant not in world.tenants:
+        return
+    now = draft.books.entitlement(shape.tenant, shape.model)
+    more = draft.books.firm_use(shape) + shape.gpus - now
+    if more > 0:
+        tenant = world.tenants[shape.tenant]
+        raised: TenantView = replace(tenant, entitlement={**tenant.entitlement, shape.model: now + more})
+        data = {"tenant": shape.tenant, "model": shape.model, "from_gpus": now, "to_gpus": now + more}
+        yield Hint("entitlement", data), replace(world, tenants={**world.tenants, shape.tenant: raised})
+
+
+def _smaller(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """The largest smaller gang that starts, by halving the range; the gang must make sense for its nodes."""
+    node = world.fleet.node_size(job.shape.model) or 1
+    unit = node if job.shape.gpus > node else 1
+    low, high = 0, (job.shape.gpus - 1) // unit
+    best: Found | None = None
+    while low < high:
+        middle = (low + high + 1) // 2
+        gpus = middle * unit
+        shape = replace(job.shape, members=members_of(gpus, node))
+        changed = with_job(world, job, replace(job, shape=shape))
+        if _starts(changed, job.id):
+            low, best = middle, (Hint("smaller", {"gpus": gpus}), changed)
+        else:
+            high = middle - 1
+    if best is not None:
+        yield best
+
+
+def _topology(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    wider = [Locality.NODE, Locality.BLOCK, Locality.POD, Locality.CLUSTER]
+    for level in wider[wider.index(job.shape.required) + 1 :]:
+        shape = replace(job.shape, required=level)
+        yield Hint("topology", {"locality": level.value}), with_job(world, job, replace(job, shape=shape))
+
+
+def _tier(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    tiers = list(Tier)
+    for tier in reversed(tiers[: job.shape.tier.rank]):
+        shape = replace(
+            job.shape, tier=tier, preemptible=job.shape.preemptible and tier is not Tier.PRODUCTION
+        )
+        yield Hint("tier", {"tier": tier.value}), with_job(world, job, replace(job, shape=shape))
+
+
+def _runs_end(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    yield from _ends(world, job, lambda run: run.shape.model == job.shape.model)
+
+
+def _own_runs_end(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    yield from _ends(
+        world, job, lambda run: run.shape.model == job.shape.model and run.shape.tenant == job.shape.tenant
+    )
+
+
+def _ends(world: World, job: JobView, counts: Callable[[RunView], bool]) -> Iterator[Found]:
+    """The runs that are expected to end first, as many as it takes (halving), without those that do not matter."""
+    runs = sorted((r for r in world.runs.values() if counts(r)), key=lambda r: projected_end(r, world.now_s))
+    low, high = 0, len(runs)
+    if not high or not _starts(without_runs(world, {r.id for r in runs}), job.id):
+        return
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _starts(without_runs(world, {r.id for r in runs[:middle]}), job.id):
+            high = middle
+        else:
+            low = middle
+    chosen = runs[:high]
+    for run in runs[: high - 1] if high <= 8 else ():
+        fewer = [r for r in chosen if r.id != run.id]
+        if _starts(without_runs(world, {r.id for r in fewer}), job.id):
+            chosen = fewer
+    until = max(projected_end(r, world.now_s) for r in chosen)
+    data = {"jobs": [r.job_id for r in chosen], "until_s": until, "gpus": sum(r.shape.gpus for r in chosen)}
+    yield Hint("runs_end", data), without_runs(world, {r.id for r in chosen})
+
+
+def _nodes_back(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    out = [i for i, n in enumerate(world.fleet.nodes) if not n.usable and n.model == job.shape.model]
+    for many in range(1, min(len(out), 8) + 1):
+        back = set(out[:many])
+        nodes = [
+            replace(n, usable=True, why_not="") if i in back else n for i, n in enumerate(world.fleet.nodes)
+        ]
+        names = [world.fleet.nodes[i].name for i in sorted(back)]
+        yield Hint("nodes_back", {"nodes": names}), replace(world, fleet=Fleet(nodes), holdings=None)
+
+
+def _others_wait(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """If the gangs that hold reservations ahead of it stood aside."""
+    others = [o for o in world.reservations if o != job.id]
+    if others:
+        jobs = [j for queue in world.queues.values() for j in queue if j.id not in others]
+        changed = replace(world, reservations={}, queues=queues_of(jobs), holdings=None)
+        yield Hint("others_wait", {"jobs": others}), changed
+
+
+def _draining(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    leaving = {r.id for r in world.runs.values() if r.phase is Phase.STOPPING}
+    data = {"until_s": bound.until_s, "jobs": [world.runs[r].job_id for r in sorted(leaving)]}
+    yield Hint("draining", data), without_runs(world, leaving)
+
+
+_WORLDS: dict[str, Callable[[World, JobView, Verdict], Iterator[Found]]] = {
+    "release": _release,
+    "wait": _wait,
+    "preemptible": _preemptible,
+    "entitlement": _entitlement,
+    "smaller": _smaller,
+    "topology": _topology,
+    "tier": _tier,
+    "runs_end": _runs_end,
+    "own_runs_end": _own_runs_end,
+    "nodes_back": _nodes_back,
+    "others_wait": _others_wait,
+    "draining": _draining,
+}
