@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Arrival(models.Model):
-    """A job of the demonstration workload that is still to be submitted, at its time on the engine's clock."""
+    """A job of the demonstration workload, to be submitted at its time on the engine's clock."""
 
     submit_at = models.DateTimeField(db_index=True)
     spec = models.JSONField()

@@ -30,7 +30,7 @@ class Tick(models.Model):
 
 
 class Explanation(models.Model):
-    """Why jobs of one shape are held: the verdicts, shared by all equal jobs, brought up to date each tick."""
+    """Why jobs of one shape are held: verdicts shared by all equal jobs, brought up to date each tick."""
 
     key = models.CharField(max_length=64, unique=True)
     constraint = models.CharField(max_length=16, help_text="The one that binds.")
@@ -46,7 +46,7 @@ class Decision(models.Model):
     outcome = models.CharField(max_length=8, choices=Outcome.choices)
     constraint = models.CharField(max_length=16, blank=True, help_text="What binds; empty for a start.")
     signature = models.CharField(
-        max_length=300, blank=True, help_text="Reason and scope without numbers: a change makes a new decision."
+        max_length=300, blank=True, help_text="Reason and scope without numbers; a change is a new decision."
     )
     verdicts = models.JSONField(help_text="As they stood when the decision was made.")
     explanation = models.ForeignKey(

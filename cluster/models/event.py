@@ -2,7 +2,10 @@ from django.db import models
 
 
 class Event(models.Model):
-    """What happened, in order. Its id is the cursor that pages resume from; the row is the truth, a message a hint."""
+    """What happened, in order. Its id is the cursor that pages resume from.
+
+    The row is the truth, a message about it a hint.
+    """
 
     kind = models.CharField(max_length=32)
     topics = models.JSONField(help_text="The websocket topics it belongs to.")

@@ -2,7 +2,7 @@ from django.db import models
 
 
 class TickLease(models.Model):
-    """One row: who may tick. `fence` grows with every change of holder; `applied` guards against a late one."""
+    """One row: who may tick. `fence` grows with every acquisition, so a late holder is told apart."""
 
     name = models.CharField(max_length=32, primary_key=True)
     holder = models.CharField(max_length=64, blank=True)

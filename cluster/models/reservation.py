@@ -2,7 +2,7 @@ from django.db import models
 
 
 class Reservation(models.Model):
-    """Nodes being gathered for one gang. It ages: `ready_at` may only move earlier, or with an overrun run."""
+    """Nodes being gathered for one gang. `ready_at` moves earlier, or with a run that overruns."""
 
     class Why(models.TextChoices):
         GATHERING = "gathering", "gathering freed nodes"

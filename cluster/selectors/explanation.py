@@ -27,7 +27,7 @@ class Explanation:
     lines: Sequence[Line]
     """The checklist in order of precedence."""
     hints: Sequence[str]
-    """What would unblock it, each verified by re-planning; empty if it was not asked for or nothing was found."""
+    """What would unblock it, each verified by re-planning; empty if not asked for or not found."""
     proof: str
     """"proof" or "search" (a budget ended before the answer was certain)."""
     since: datetime | None

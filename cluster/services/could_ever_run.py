@@ -39,7 +39,8 @@ def could_ever_run(job: Job) -> Refusal | None:
         count, gpus = members[0]
         return Refusal(
             "gpus_per_node" if job.nodes else "gpus",
-            f"{count} nodes with {gpus} GPUs each are asked, but only {_with(views, gpus)} {model} nodes have as many "
+            f"{count} nodes with {gpus} GPUs each are asked, "
+            f"but only {_with(views, gpus)} {model} nodes have as many "
             f"(the largest has {size})",
         )
     level = Locality(job.locality_required)
@@ -48,8 +49,8 @@ def could_ever_run(job: Job) -> Refusal | None:
         asked = sum(count for count, _ in members)
         return Refusal(
             "locality_required",
-            f"one {level} has at most {1 if level is Locality.NODE else most} {model} nodes, the gang needs {asked}: "
-            "ask for a wider locality or a smaller gang",
+            f"one {level} has at most {1 if level is Locality.NODE else most} {model} nodes, "
+            f"the gang needs {asked}: ask for a wider locality or a smaller gang",
         )
     return None
 

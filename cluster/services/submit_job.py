@@ -83,7 +83,8 @@ def _check(job: Job, asked_gpus: int | None) -> None:
         job.preemptible = False
     if job.tier == Tier.BEST_EFFORT and not job.preemptible:
         errors.setdefault("preemptible", []).append(
-            "best-effort jobs run on borrowed GPUs and are always preemptible: set it to true, or choose a higher tier"
+            "best-effort jobs run on borrowed GPUs and are always preemptible: "
+            "set it to true, or choose a higher tier"
         )
     if errors:
         raise ValidationError(errors)
@@ -91,15 +92,20 @@ def _check(job: Job, asked_gpus: int | None) -> None:
 
 def _check_shape(job: Job, asked_gpus: int | None, errors: dict[str, list[str]]) -> None:
     """The gang in numbers: consistent, and possible on the cluster as it is installed."""
-    if (job.nodes is None) != (job.gpus_per_node is None):
-        errors.setdefault("gpus_per_node", []).append(
-            f"nodes × gpus_per_node must make the gang: {job.gpus} GPUs cannot be shared equally by {job.nodes} nodes"
+    if job.nodes is None and job.gpus_per_node is not None:
+        errors.setdefault("nodes", []).append(
+            f"{job.gpus_per_node} GPUs per node of how many nodes? State nodes, or leave gpus_per_node out"
+        )
+        return
+    if job.nodes is not None and job.gpus_per_node is None:
+        errors.setdefault("nodes", []).append(
+            f"{job.gpus} GPUs cannot be shared equally by {job.nodes} nodes: choose a divisor, or leave nodes out"
         )
         return
     if job.nodes is not None and job.gpus_per_node is not None and job.nodes * job.gpus_per_node != job.gpus:
         errors.setdefault("gpus", []).append(
-            f"{asked_gpus} is not {job.nodes} nodes × {job.gpus_per_node} GPUs = {job.nodes * job.gpus_per_node}: "
-            "leave it out, or make them agree"
+            f"{asked_gpus} is not {job.nodes} nodes × {job.gpus_per_node} GPUs "
+            f"= {job.nodes * job.gpus_per_node}: leave it out, or make them agree"
         )
         return
     if job.gpus < 1:

@@ -1,4 +1,4 @@
-"""Hand in all jobs of a checked file, or none."""
+"""Hand in all jobs of a checked file, or none; or one entry alone."""
 
 from typing import Any
 
@@ -41,6 +41,17 @@ def submit_jobs(loaded: LoadedJobs, *, by: User | None) -> list[Job]:
     if problems:
         raise ImportRefused(problems)
     return jobs
+
+
+def submit_entry(entry: JobEntry, by: User) -> Job:
+    """One job. Raises NotAllowed or ValidationError, as `submit_job` does."""
+    tenants = {tenant.name: tenant for tenant in Tenant.objects.filter(name=entry.tenant)}
+    models = {model.name: model for model in GpuModel.objects.filter(name=entry.gpu_model or "")}
+    if entry.tenant not in tenants:
+        raise ValidationError({"tenant": f"there is no tenant '{entry.tenant}'"})
+    if entry.gpu_model is not None and entry.gpu_model not in models:
+        raise ValidationError({"gpu_model": f"there is no GPU model '{entry.gpu_model}'"})
+    return submit_job(by=by, **_asked(entry, tenants, models))
 
 
 def _owners(loaded: LoadedJobs) -> set[str]:
