@@ -99,7 +99,8 @@ def _check_shape(job: Job, asked_gpus: int | None, errors: dict[str, list[str]])
         return
     if job.nodes is not None and job.gpus_per_node is None:
         errors.setdefault("nodes", []).append(
-            f"{job.gpus} GPUs cannot be shared equally by {job.nodes} nodes: choose a divisor, or leave nodes out"
+            f"{job.gpus} GPUs cannot be shared equally by {job.nodes} nodes: "
+            "choose a divisor, or leave nodes out"
         )
         return
     if job.nodes is not None and job.gpus_per_node is not None and job.nodes * job.gpus_per_node != job.gpus:
