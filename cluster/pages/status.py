@@ -1,0 +1,18 @@
+"""What runs here and what is missing: the doctor's report as a page."""
+
+from django.http import HttpRequest, HttpResponse
+
+from cluster.models import Tick
+from cluster.pages.page import page, render_page
+from cluster.selectors.doctor import examine
+
+_TICKS = 20
+
+
+@page
+def status_page(request: HttpRequest) -> HttpResponse:
+    context = {
+        "report": examine(),
+        "ticks": Tick.objects.order_by("-number").select_related("policy")[:_TICKS],
+    }
+    return render_page(request, "cluster/status.html", context, here="status")

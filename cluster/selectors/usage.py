@@ -1,0 +1,155 @@
+"""GPU-hours and cost by hour, state and tenant. Hours that are over are counted once, then cached."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from django.core.cache import cache
+from django.db.models import Q
+
+from cluster.models import CapacityState, UsageInterval
+from cluster.selectors.capacity import WASTED
+
+HOUR = timedelta(hours=1)
+_KEPT_S = 48 * 3600
+_SETTLED = timedelta(minutes=10)
+
+Key = tuple[int | None, str]
+"""(tenant id, capacity state)"""
+Piece = tuple[datetime, datetime]
+
+
+def _zeros() -> defaultdict:  # type: ignore[type-arg]
+    return defaultdict(float)
+
+
+@dataclass
+class Usage:
+    """GPU-hours and US dollars of a window by tenant and state."""
+
+    start: datetime
+    end: datetime
+    gpu_hours: dict[Key, float] = field(default_factory=_zeros)
+    usd: dict[Key, float] = field(default_factory=_zeros)
+    loan_gpu_hours: dict[int, float] = field(default_factory=_zeros)
+    """By borrowing tenant; part of `gpu_hours`, not beside it."""
+
+    def hours_of(self, *states: str, tenants: Iterable[int | None] | None = None) -> float:
+        """GPU-hours in these states (all, if none is named), of these tenants (all, if None)."""
+        return _total(self.gpu_hours, states, tenants)
+
+    def usd_of(self, *states: str, tenants: Iterable[int | None] | None = None) -> float:
+        return _total(self.usd, states, tenants)
+
+    @property
+    def wasted_usd(self) -> float:
+        return self.usd_of(*WASTED)
+
+    @property
+    def wasted_gpu_hours(self) -> float:
+        return self.hours_of(*WASTED)
+
+    @property
+    def mean_gpus(self) -> dict[str, float]:
+        """GPUs in each state, averaged over the window."""
+        length_h = (self.end - self.start) / HOUR
+        return {s: self.hours_of(s) / length_h if length_h else 0.0 for s in CapacityState.values}
+
+    def add(self, other: "Usage") -> None:
+        for mine, theirs in (
+            (self.gpu_hours, other.gpu_hours),
+            (self.usd, other.usd),
+            (self.loan_gpu_hours, other.loan_gpu_hours),
+        ):
+            for key, value in theirs.items():
+                mine[key] += value  # type: ignore[index]
+
+
+def _total(values: dict[Key, float], states: Sequence[str], tenants: Iterable[int | None] | None) -> float:
+    wanted = None if tenants is None else set(tenants)
+    return sum(
+        value
+        for (tenant, state), value in values.items()
+        if (not states or state in states) and (wanted is None or tenant in wanted)
+    )
+
+
+def usage_by_hour(start: datetime, end: datetime) -> list[Usage]:
+    """The window cut at full hours (UTC), oldest first. Two queries at the most."""
+    pieces, epoch = _cut(start, end), _epoch()
+    kept = cache.get_many([_cache_key(epoch, *piece) for piece in pieces])
+    found: dict[Piece, Usage] = {}
+    for piece in pieces:
+        if (usage := kept.get(_cache_key(epoch, *piece))) is not None:
+            found[piece] = usage
+    if missing := [piece for piece in pieces if piece not in found]:
+        counted = _count(missing)
+        final = {_cache_key(epoch, *p): u for p, u in counted.items() if _is_settled(p, now=end)}
+        cache.set_many(final, _KEPT_S)
+        found |= counted
+    return [found[piece] for piece in pieces]
+
+
+def usage_of(start: datetime, end: datetime) -> Usage:
+    """The window as one."""
+    whole = Usage(start, end)
+    for part in usage_by_hour(start, end):
+        whole.add(part)
+    return whole
+
+
+def _cut(start: datetime, end: datetime) -> list[Piece]:
+    pieces, at = [], start
+    while at < end:
+        full = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0) + HOUR
+        pieces.append((at, min(full, end)))
+        at = full
+    return pieces
+
+
+def _is_settled(piece: Piece, now: datetime) -> bool:
+    """A full hour, so long over that no late report changes it any more."""
+    return piece[1] - piece[0] == HOUR and piece[1] + _SETTLED < now
+
+
+def _cache_key(epoch: str, start: datetime, end: datetime) -> str:
+    return f"usage:{epoch}:{start.timestamp():.0f}:{end.timestamp():.0f}"
+
+
+def _epoch() -> str:
+    """Tells one cluster's history from another's in the cache: a new demo starts anew."""
+    first = UsageInterval.objects.order_by("id").values_list("id", "started_at").first()
+    return f"{first[0]}-{first[1].timestamp():.0f}" if first else ""
+
+
+def _count(pieces: list[Piece]) -> dict[Piece, Usage]:
+    counted = {piece: Usage(*piece) for piece in pieces}
+    first, last = pieces[0][0], pieces[-1][1]
+    rows = UsageInterval.objects.filter(started_at__lt=last).filter(
+        Q(ended_at__isnull=True) | Q(ended_at__gt=first)
+    )
+    fields = ("state", "tenant_id", "gpus", "loan_gpus", "usd_per_gpu_hour", "started_at", "ended_at")
+    for state, tenant, gpus, loan, rate, began, ended in rows.order_by().values_list(*fields).iterator(2000):
+        _spread(counted, (tenant, state), gpus, loan, rate, began, ended or last)
+    return counted
+
+
+def _spread(
+    counted: dict[Piece, Usage],
+    key: Key,
+    gpus: int,
+    loan: int,
+    rate: Decimal,
+    began: datetime,
+    ended: datetime,
+) -> None:
+    for (start, end), usage in counted.items():
+        if began >= end or ended <= start:
+            continue
+        hours = (min(ended, end) - max(began, start)) / HOUR
+        usage.gpu_hours[key] += gpus * hours
+        usage.usd[key] += gpus * hours * float(rate)
+        if loan and key[0] is not None:
+            usage.loan_gpu_hours[key[0]] += loan * hours
