@@ -254,5 +254,6 @@ LOGGING = {
         "celery.app.trace": {"level": "WARNING"},  # two lines for every tick say nothing
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},
     },
 }

@@ -209,7 +209,7 @@ def exposure_finding() -> Finding:
     if settings.DEBUG:
         mend = "Unset DEBUG: error pages show settings and source to everyone."
         return Finding("exposure", State.WARNING, "DEBUG is on", mend)
-    if settings.LOCKSTEP_LOCAL:
+    if settings.LOCKSTEP_LOCAL or (not settings.ALLOWED_HOSTS and is_running(settings.LOCKSTEP_DATA)):
         return Finding("exposure", State.OK, "this machine only, plain HTTP on the loopback address")
     if not settings.HTTPS:
         mend = "Unset LOCKSTEP_HTTPS, and end TLS at a proxy in front."

@@ -43,6 +43,9 @@ class Command(BaseCommand):
                 self._check_port(host, port)
                 self._prepare(trace, speed)
                 self._run(host, port)
+        except KeyboardInterrupt:
+            self.stdout.write("\nStopped before it was up; start again to go on from here.")
+            raise SystemExit(130) from None
         except AlreadyRunning as error:
             raise CommandError(
                 f"Lockstep is already up: {error}. Stop it with Ctrl-C, or start this one elsewhere: "
