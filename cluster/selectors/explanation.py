@@ -13,6 +13,8 @@ from cluster.scheduler.unblock import unblock
 from cluster.scheduler.verdict import Verdict, binding
 from cluster.scheduler.words import Constraint
 
+MARKS = {"pass": "✓", "fail": "✗", "unknown": "?"}
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -75,6 +77,23 @@ def explain_job(job: Job, *, with_hints: bool = True) -> Explanation:
         expected_p90_at=expected.p90_at if expected else None,
         expected_computed_at=expected.computed_at if expected else None,
     )
+
+
+def as_text(job: Job, found: Explanation) -> str:
+    """All of it as plain text: what the command prints and the API carries."""
+    lines = [
+        f"Job {job.pk} {job.name} ({job.tenant}, {job.get_tier_display()}, {job.gpus} GPUs): {found.headline}"
+    ]
+    lines += [
+        f"  {MARKS[line.mark]} {line.title}{' (binds)' if line.binds else ''}: {line.text}"
+        for line in found.lines
+    ]
+    if found.hints:
+        lines += ["  What would unblock it:"] + [f"    - {hint}" for hint in found.hints]
+    if found.expected_median_at is not None:
+        late = f", by {found.expected_p90_at:%d %b %H:%M} with 90 %" if found.expected_p90_at else ""
+        lines.append(f"  Expected start {found.expected_median_at:%d %b %H:%M UTC}{late}")
+    return "\n".join(lines)
 
 
 def verdicts_now(decision: Decision) -> tuple[Verdict, ...]:

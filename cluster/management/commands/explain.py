@@ -7,9 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from cluster.models import Job
-from cluster.selectors.explanation import Explanation, explain_job
-
-MARKS = {"pass": "✓", "fail": "✗", "unknown": "?"}
+from cluster.selectors.explanation import as_text, explain_job
 
 
 class Command(BaseCommand):
@@ -27,21 +25,4 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(found.as_json(), default=str, indent=2))
         else:
-            self.stdout.write(text(job, found))
-
-
-def text(job: Job, found: Explanation) -> str:
-    """The explanation for a terminal."""
-    lines = [
-        f"Job {job.pk} {job.name} ({job.tenant}, {job.get_tier_display()}, {job.gpus} GPUs): {found.headline}"
-    ]
-    lines += [
-        f"  {MARKS[line.mark]} {line.title}{' (binds)' if line.binds else ''}: {line.text}"
-        for line in found.lines
-    ]
-    if found.hints:
-        lines += ["  What would unblock it:"] + [f"    - {hint}" for hint in found.hints]
-    if found.expected_median_at is not None:
-        late = f", by {found.expected_p90_at:%d %b %H:%M} with 90 %" if found.expected_p90_at else ""
-        lines.append(f"  Expected start {found.expected_median_at:%d %b %H:%M UTC}{late}")
-    return "\n".join(lines)
+            self.stdout.write(as_text(job, found))
