@@ -145,8 +145,8 @@ class Pass:
         if not others or self.draft.place(job.shape, self.draft.locks) is None:
             return False
         slack = {other: self._slack_s(other) for other in others}
-        out_s = job.duration_s if easy else min(job.shape.out_s, job.duration_s)
-        in_time = own + [other for other in others if out_s <= slack[other]]
+        needs_s = job.duration_s if easy else min(job.shape.out_s + self.policy.least_backfill_s, job.duration_s)
+        in_time = own + [other for other in others if needs_s <= slack[other]]
         placement = self.draft.place(job.shape, in_time)
         if placement is not None:
             self.draft.start(job, placement, claim, in_time, backfill=True)

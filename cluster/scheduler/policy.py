@@ -32,6 +32,8 @@ class Policy:
     """A job's own grace window is cut to this."""
     requeue_backoff_s: float = 60.0
     """Wait before the next try after a failed start; doubles with each."""
+    least_backfill_s: float = 600.0
+    """Backfill that will not end by itself must be able to work this long before it is sent away again."""
     placeable_gpus: int = 8
     """The gang for which free capacity is called placeable when no other shape waits."""
     activity_fresh_s: float = 300.0
