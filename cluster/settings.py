@@ -168,7 +168,7 @@ REST_FRAMEWORK = {
     },
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-KNOX_TOKEN_MODEL = "tenancy.ApiToken"
+KNOX_TOKEN_MODEL = "tenancy.ApiToken"  # noqa: S105  # a model, not a secret
 REST_KNOX = {"TOKEN_TTL": timedelta(days=90), "TOKEN_LIMIT_PER_USER": 20, "TOKEN_PREFIX": "lk_"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Lockstep API",
