@@ -1,18 +1,18 @@
 """What a cluster description may hold. `examples/cluster.yaml` shows all of it with explanations."""
 
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from cluster.imports.fields import (
     Count,
     CountOrNone,
+    Duration,
     Email,
     Entry,
     Name,
     NameRange,
-    Seconds,
     Slug,
     Text,
     Usd,
@@ -22,6 +22,7 @@ from cluster.imports.fields import (
     Word,
     Zone,
 )
+from cluster.scheduler.policy import Policy, Queueing
 
 Role = Literal["cluster_owner", "tenant_admin", "release_owner", "researcher", "viewer"]
 DEFAULT_USD_PER_GPU_HOUR = Decimal(2)
@@ -103,25 +104,22 @@ class UserEntry(Entry):
     roles: Annotated[list[RoleEntry], Field(min_length=1)]
 
 
-class PolicyEntry(Entry):
-    """The scheduler's knobs, as `cluster.scheduler.policy.Policy` defines them; left out = its default."""
-
-    queueing: Literal["lockstep", "fifo", "easy"] | None = None
-    quotas: bool | None = None
-    lending: bool | None = None
-    preemption: bool | None = None
-    reserve_after_s: Seconds | None = None
-    reservations_per_model: CountOrNone | None = None
-    max_grace_s: Seconds | None = None
-    requeue_backoff_s: Seconds | None = None
-    placeable_gpus: Count | None = None
-    activity_fresh_s: Seconds | None = None
-    search_budget: Count | None = None
-
+class _PolicySettings(Entry):
     @property
     def settings(self) -> dict[str, object]:
         """Only what the file sets."""
         return self.model_dump(exclude_none=True)
+
+
+def _policy_keys() -> dict[str, Any]:
+    """The scheduler's knobs as optional keys: what `Policy` learns, a file may set."""
+    queueing = Literal[tuple(kind.value for kind in Queueing)]
+    kinds: dict[Any, Any] = {bool: bool, int: CountOrNone, float: Duration, Queueing: queueing}
+    return {name: (kinds[kind] | None, None) for name, kind in get_type_hints(Policy).items()}
+
+
+PolicyEntry = create_model("PolicyEntry", __base__=_PolicySettings, **_policy_keys())
+"""The policy section; a key that is left out has its default."""
 
 
 class ClusterEntry(Entry):
