@@ -122,6 +122,7 @@ CELERY_BEAT_SCHEDULE = {
     "tick": {"task": "cluster.tasks.run_tick", "schedule": 1.0, "options": {"expires": 5}},
     "arrivals": {"task": "cluster.tasks.submit_due_arrivals", "schedule": 1.0, "options": {"expires": 5}},
     "forecasts": {"task": "cluster.tasks.refresh_forecasts", "schedule": 15.0, "options": {"expires": 15}},
+    "tidy": {"task": "cluster.tasks.tidy", "schedule": 3600.0, "options": {"expires": 600}},
 }
 
 # --- People ------------------------------------------------------------------------------------------
@@ -150,14 +151,16 @@ REST_FRAMEWORK = {
         "knox.auth.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.PageNumberPagination",
-    "PAGE_SIZE": 50,
+    "DEFAULT_PERMISSION_CLASSES": ["cluster.api.access.HasRole"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "cluster.api.negotiation.Negotiation",
+    "DEFAULT_PAGINATION_CLASS": "cluster.api.pagination.Pages",
     "DEFAULT_FILTER_BACKENDS": [
         "django_filters.rest_framework.DjangoFilterBackend",
-        "rest_framework.filters.OrderingFilter",
+        "cluster.api.ordering.Ordering",
     ],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "cluster.api.openapi.Schema",
     "DEFAULT_THROTTLE_CLASSES": [
         "rest_framework.throttling.AnonRateThrottle",
         "rest_framework.throttling.UserRateThrottle",
@@ -166,6 +169,9 @@ REST_FRAMEWORK = {
         "anon": env.str("API_ANON_RATE", default="60/min"),
         "user": env.str("API_USER_RATE", default="1200/min"),
     },
+    # The address that the web server gives, which knows its proxies; X-Forwarded-For alone can be made up.
+    "NUM_PROXIES": 0,
+    "EXCEPTION_HANDLER": "cluster.api.errors.as_json",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 KNOX_TOKEN_MODEL = "tenancy.ApiToken"  # noqa: S105  # a model, not a secret
@@ -174,9 +180,33 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Lockstep API",
     "DESCRIPTION": "Jobs, decisions, tenants, nodes and capacity of a shared training cluster.",
     "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "cluster.api.openapi.add_problem",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "JobState": "cluster.models.JobState",
+        "RunState": "cluster.models.RunState",
+        "RunOutcome": "cluster.models.RunOutcome",
+        "NodeState": "fleet.models.NodeState",
+        "CapacityState": "cluster.models.CapacityState",
+        "Constraint": "cluster.api.job_rows.CONSTRAINTS",
+        "DecisionOutcome": "cluster.models.Outcome",
+        "JobKind": "cluster.models.Kind",
+        "EvidenceKind": "fleet.models.EvidenceKind",
+        "Locality": "cluster.models.Locality",
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {
+        "deepLinking": True,
+        "defaultModelsExpandDepth": 0,
+        "docExpansion": "none",
+        "filter": True,
+        "validatorUrl": None,  # the usual one is a site elsewhere
+    },
     "REDOC_DIST": "SIDECAR",
 }
 

@@ -24,3 +24,10 @@ def refresh_forecasts() -> None:
     from cluster.pipeline.forecasts import refresh
 
     refresh(get_engine().now())
+
+
+@shared_task(ignore_result=True)
+def tidy() -> None:
+    from cluster.pipeline.housekeeping import tidy as let_go
+
+    let_go()
