@@ -15,22 +15,22 @@ from cluster import clock
 from cluster.models import Job, JobState
 from cluster.pages.page import page, render_page
 from cluster.pages.words import short_time
+from cluster.selectors.explanation import explain_job
 from cluster.selectors.job_story import JobStory
 from cluster.selectors.why import Why
 from cluster.services.cancel_job import cancel_job
 from cluster.services.hold_job import hold_job, release_job
-from tenancy.permissions import Action, Grants, require
+from tenancy.permissions import Action, Grants
 
-PARTS = {
-    name: f"cluster/job/{name}.html" for name in ("state", "why", "runs", "map", "receipts", "history", "log")
-}
+_PART_NAMES = ("state", "why", "unblock", "runs", "map", "receipts", "history", "log")
+PARTS = {name: f"cluster/job/{name}.html" for name in _PART_NAMES}
 
 
 class JobShown:
     def __init__(self, job: Job, grants: Grants, decision: str) -> None:
         self.job, self.grants, self.story = job, grants, JobStory(job)
         self._decision = int(decision) if decision.isdecimal() and len(decision) < 19 else None
-        if decision and self.why is None:
+        if decision and (self.why is None or not self.is_seen):
             raise Http404(f"job {job.pk} has no hold with number {decision!r}")
 
     @property
@@ -52,6 +52,16 @@ class JobShown:
 
     def _moment(self, seconds: float) -> str:
         return short_time(datetime.fromtimestamp(seconds, UTC), clock.now())
+
+    @cached_property
+    def hints(self) -> list[str]:
+        """What would unblock it. Dear: the cluster is planned anew for each candidate."""
+        return list(explain_job(self.job).hints) if self.is_seen else []
+
+    @cached_property
+    def is_seen(self) -> bool:
+        """May the reader see more of it than its numbers?"""
+        return self.grants.may(Action.SEE_JOB, self.job.tenant_id)
 
     @property
     def may_change(self) -> bool:
@@ -79,17 +89,14 @@ def job_page(request: HttpRequest, pk: int, *, problem: str = "", status: int = 
         "problem": problem,
         "reason": request.POST.get("reason", ""),
     }
-    topics = (f"job:{pk}", "queue")
+    topics = (f"job:{pk}", "queue") if shown.is_seen else ("queue",)
     return render_page(
         request, "cluster/job.html", context, here="queue", topics=topics, parts=PARTS, status=status
     )
 
 
 def _job(request: HttpRequest, pk: int) -> Job:
-    """The job, for those who may see its details. Raises Http404 or NotAllowed."""
     job: Job = get_object_or_404(Job.objects.select_related("tenant", "owner", "gpu_model", "hold_by"), pk=pk)
-    grants: Grants = request.grants  # type: ignore[attr-defined]
-    require(grants.may(Action.SEE_JOB, job.tenant_id), Action.SEE_JOB, f"tenant {job.tenant}")
     return job
 
 

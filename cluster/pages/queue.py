@@ -157,7 +157,7 @@ def _csv_rows(wanted: QueueFilter, grants: Grants) -> Iterator[tuple[Any, ...]]:
             job.locality_required,
             job.submitted_at,
             job.queued_at,
-            bound.constraint.value if bound else job.state_reason,
+            bound.constraint.value if bound else (job.state_reason if seen else None),
             arithmetic(bound) if bound else None,
             forecast.median_at if forecast else None,
             forecast.p90_at if forecast else None,

@@ -16,6 +16,7 @@ from cluster.pages.page import page, render_page
 from cluster.selectors import usage
 from cluster.selectors.queue import QueueFilter, queue
 from cluster.selectors.standing import Standing, standings
+from cluster.selectors.tenant_tree import below
 from tenancy.models import Membership, Tenant
 from tenancy.permissions import Action, Grants
 
@@ -96,14 +97,9 @@ class TenantShown:
         return next(s for s in standings() if s.tenant.pk == self.tenant.pk)
 
     @cached_property
-    def below(self) -> list[int]:
+    def below(self) -> set[int]:
         """The ids of the tenant and of all below it."""
-        found, children = [self.tenant.pk], dict[int | None, list[int]]()
-        for pk, parent in Tenant.objects.values_list("pk", "parent_id"):
-            children.setdefault(parent, []).append(pk)
-        for pk in found:
-            found += children.get(pk, [])
-        return found
+        return below(self.tenant)
 
     @property
     def may_see_jobs(self) -> bool:

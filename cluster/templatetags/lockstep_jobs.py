@@ -18,6 +18,14 @@ from cluster.templatetags.lockstep import _now, until
 from tenancy.permissions import Action, Grants
 
 register = template.Library()
+
+
+def _sees(context: template.Context, job: Job) -> bool:
+    """May the reader see the name, the owner and the words of this job?"""
+    grants: Grants | None = context.get("grants")
+    return grants is not None and grants.may(Action.SEE_JOB, job.tenant_id)
+
+
 register.filter("arithmetic", verdict_words.arithmetic)
 register.filter("terms", verdict_words.terms)
 register.filter("label", verdict_words.label)
@@ -31,8 +39,7 @@ def blocking_label(constraint: str) -> str:
 @register.simple_tag(takes_context=True)
 def job_link(context: template.Context, job: Job) -> SafeString:
     """The job by its name where the reader may see it, else by its number; always a link."""
-    grants: Grants | None = context.get("grants")
-    name = job.name if grants and grants.may(Action.SEE_JOB, job.tenant_id) else f"job {job.pk}"
+    name = job.name if _sees(context, job) else f"job {job.pk}"
     return format_html(
         '<a class="clip" href="{}" title="{}">{}</a>', reverse("job", args=[job.pk]), name, name
     )
@@ -55,18 +62,17 @@ def expected(context: template.Context, job: Job) -> SafeString:
     return format_html("{}{}", until(context, forecast.median_at), late)
 
 
-@register.inclusion_tag("cluster/reason.html")
-def reason(job: Job) -> dict[str, Any]:
+@register.inclusion_tag("cluster/reason.html", takes_context=True)
+def reason(context: template.Context, job: Job) -> dict[str, Any]:
     """Why it waits, in one line: the constraint and its arithmetic."""
     found = why(job)
-    return {"why": found, "verdict": found.binding if found else None, "job": job}
+    return {"verdict": found.binding if found else None, "job": job, "seen": _sees(context, job)}
 
 
 @register.simple_tag(takes_context=True)
 def owner(context: template.Context, job: Job) -> str:
     """Who submitted it, where the reader may see that."""
-    grants: Grants | None = context.get("grants")
-    return job.owner.username if grants and grants.may(Action.SEE_JOB, job.tenant_id) else "owner not shown"
+    return job.owner.username if _sees(context, job) else "owner not shown"
 
 
 @register.simple_tag
@@ -85,11 +91,11 @@ def reason_query(wanted: QueueFilter, constraint: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def happening(context: template.Context, event: Event, subject: bool = True) -> SafeString:
     """An event as a sentence, with its subject or (on the subject's own page) without."""
-    if not subject:
-        return format_html("{}", event_words.saying(event).capitalize())
-    grants: Grants | None = context.get("grants")
-    seen = event.job is not None and grants is not None and grants.may(Action.SEE_JOB, event.job.tenant_id)
-    return event_words.told(event, event.job.name if seen and event.job else "")
+    seen = event.job is None or _sees(context, event.job)
+    if subject:
+        return event_words.told(event, seen=seen)
+    said = event_words.saying(event, seen=seen)
+    return format_html("{}{}", said[:1].upper(), said[1:])
 
 
 @register.simple_tag
@@ -159,3 +165,14 @@ def blocker(context: template.Context, each: Blocker) -> SafeString:
         each.gpus,
         until_text,
     )
+
+
+@register.simple_tag(takes_context=True)
+def state_reason(context: template.Context, job: Job) -> str:
+    """Why it is in its state, where the reader may see that."""
+    return job.state_reason if _sees(context, job) else ""
+
+
+@register.simple_tag(takes_context=True)
+def job_name(context: template.Context, job: Job) -> str:
+    return job.name if _sees(context, job) else f"job {job.pk}"

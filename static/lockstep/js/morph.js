@@ -1,9 +1,13 @@
 // Patches one piece of the page into another in place, so that focus, scroll and the pointer keep their target.
 //
-// Rows of `<tbody data-stable>` never move while somebody looks at them: rows that are still there are
-// patched where they stand, rows that left are struck out, and new ones wait behind "3 new – show".
+// Rows of `<tbody data-stable>` never move under the pointer: rows that are still there are patched where they
+// stand, rows that left are struck out, and new ones wait behind "3 new – show". With `data-stable="calm"` they
+// come in by themselves once nobody has pointed at the table for a while.
 
 const KEPT = new Set(["open", "tabindex"]);
+const OWN_CLASSES = ["is-new", "is-gone", "is-stale", "changed"]; // set by the page's scripts, unknown to the server
+const CALM_MS = 15_000;
+const waitingSince = new WeakMap(); // table body -> since when fresh rows wait to be shown
 
 /** Make `from` look like `to`. Both are elements with the same name. */
 export function morph(from, to) {
@@ -19,7 +23,9 @@ export function morph(from, to) {
 
 function morphAttributes(from, to) {
   const editing = from === document.activeElement && from.matches("input, select, textarea");
+  morphClasses(from, to);
   for (const { name, value } of to.attributes) {
+    if (name === "class") continue;
     if (editing && name === "value") continue;
     if (KEPT.has(name) && from.hasAttribute(name)) continue;
     if (from.getAttribute(name) !== value) from.setAttribute(name, value);
@@ -27,7 +33,13 @@ function morphAttributes(from, to) {
   for (const { name } of [...from.attributes]) {
     if (!to.hasAttribute(name) && !KEPT.has(name) && name !== "class") from.removeAttribute(name);
   }
-  if (!to.hasAttribute("class")) from.removeAttribute("class");
+}
+
+function morphClasses(from, to) {
+  const own = OWN_CLASSES.filter((name) => from.classList.contains(name));
+  const wanted = [...to.classList, ...own].join(" ");
+  if (wanted) from.setAttribute("class", wanted);
+  else from.removeAttribute("class");
 }
 
 const keyOf = (node) => (node.nodeType === 1 ? node.dataset?.key || node.id || null : null);
@@ -85,12 +97,19 @@ function morphRows(body, fresh) {
   }
   const moved = order.join() !== kept.join();
   const busy = body.matches(":hover") || body.contains(document.activeElement);
-  if (!rows.size || (!busy && !added.length && !moved)) {
+  const changed = added.length || left.length || moved;
+  if (!rows.size || (!busy && (!added.length && !moved || isCalm(body)))) {
     showRows(body, incoming);
     return;
   }
+  if (changed && !waitingSince.has(body)) waitingSince.set(body, performance.now());
   for (const key of left) rows.get(key).classList.add("is-gone");
   announce(body, incoming, added.length, left.length, moved);
+}
+
+function isCalm(body) {
+  if (body.dataset.stable !== "calm" || !waitingSince.has(body)) return false;
+  return performance.now() - waitingSince.get(body) > CALM_MS;
 }
 
 /** Take the fresh rows in their fresh order. */
@@ -105,6 +124,7 @@ function showRows(body, incoming) {
     return made;
   });
   body.replaceChildren(...wanted);
+  waitingSince.delete(body);
   noteFor(body)?.setAttribute("hidden", "");
 }
 

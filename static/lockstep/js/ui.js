@@ -128,20 +128,37 @@ document.querySelectorAll("[data-copy]").forEach((button) =>
   }),
 );
 
-// --- Pieces that are fetched when they are opened: the tables behind the plots ------------------------------
+// --- Pieces that are fetched later: tables behind plots when they are opened, dear answers at once ----------
+async function fetchPart(name) {
+  const url = new URL(location.href);
+  url.searchParams.set("partial", name);
+  const answer = await fetch(url, { credentials: "same-origin" });
+  if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return fresh.querySelector(`[data-partial="${name}"]`);
+}
+
+async function fill(holder, name) {
+  try {
+    holder.replaceChildren(...(await fetchPart(name)).childNodes);
+  } catch (error) {
+    holder.replaceChildren(`Could not load this: ${error.message}. Reload the page to try again.`);
+  }
+}
+
 document.querySelectorAll("details[data-lazy]").forEach((details) =>
-  details.addEventListener("toggle", async () => {
-    if (!details.open) return;
-    const url = new URL(location.href);
-    url.searchParams.set("partial", details.dataset.lazy);
-    const holder = details.querySelector("[data-partial]");
-    try {
-      const answer = await fetch(url, { credentials: "same-origin" });
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-      holder.replaceChildren(...fresh.querySelector(`[data-partial="${details.dataset.lazy}"]`).childNodes);
-    } catch (error) {
-      holder.textContent = `Could not load the table: ${error.message}. Close and open it to try again.`;
-    }
+  details.addEventListener("toggle", () => {
+    if (details.open) fill(details.querySelector("[data-partial]"), details.dataset.lazy);
   }),
 );
+
+const reasonShown = () => document.querySelector('[data-partial="why"]')?.dataset.reason;
+document.querySelectorAll("[data-load]").forEach((holder) => {
+  let answered = reasonShown();
+  fill(holder, holder.dataset.load);
+  document.addEventListener("lockstep:patched", ({ detail }) => {
+    if (!detail.includes(holder.dataset.reloadWith) || reasonShown() === answered) return;
+    answered = reasonShown();
+    fill(holder, holder.dataset.load);
+  });
+});
