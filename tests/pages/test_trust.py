@@ -51,3 +51,12 @@ def test_guessing_a_password_is_stopped(client, settings):
     assert client.post(reverse("login"), {"username": "olga", "password": "right"}).status_code == 429
     # others at the same address still get in
     assert client.post(reverse("login"), {"username": "vera", "password": "also right"}).status_code == 302
+
+
+async def test_static_files_are_sent_whole_and_in_parts_under_asgi(async_client):
+    whole = await async_client.get("/static/plotly/plotly.min.js")
+    content = b"".join([piece async for piece in whole.streaming_content])
+    assert len(content) == int(whole["Content-Length"]) > 1_000_000
+    part = await async_client.get("/static/plotly/plotly.min.js", headers={"range": "bytes=10-19"})
+    assert part.status_code == 206
+    assert b"".join([piece async for piece in part.streaming_content]) == content[10:20]
