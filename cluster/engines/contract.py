@@ -1,10 +1,14 @@
 """The contract of an engine: it runs what it is told and reports what it sees. It decides nothing.
 
 Every engine shall keep these promises; tests/contract holds them against each one:
-- `launch` twice with one key starts one gang; a gang starts with all its members or not at all.
-- `stop` before `launch` means that this key never starts. Stopping twice is fine.
+- `launch` twice with one key starts one gang, also when the first has ended long ago; a gang starts with all
+  its members or not at all. What it can never start it refuses (LaunchRefused), and nothing has started.
+- `stop` before `launch` means that this key never starts. Stopping twice is fine: the first window counts.
+- The grace window of `stop` begins with the call. A gang that leaves early gives its GPUs back early.
 - GPUs are free only when an observation says ENDED. What cannot be seen is UNKNOWN, never ENDED.
+- An end that has been reported stays as it was reported, however often it is asked for.
 - Times in observations are the engine's own clock, the same that `now` reads.
+- `now` and `speed` answer at any time, also when everything else is out of reach.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +36,11 @@ class EndCause(StrEnum):
 
 
 class EngineUnreachable(Exception):
-    """The engine did not answer. Nothing is known, nothing may be concluded."""
+    """The engine did not answer. Nothing is known, nothing may be concluded: not even that it did not act."""
+
+
+class LaunchRefused(Exception):
+    """The engine will never start this gang, whenever it is asked. Its text names field, value and mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +85,7 @@ class Observation:
     progress_s: float | None = None
     """Seconds of work done, counted from the start of the job."""
     checkpoints: Sequence[tuple[datetime, float]] = ()
-    """Durable ones, oldest first: (time, progress_s)."""
+    """Durable ones, oldest first: (time, progress_s). Of many, the newest are enough."""
     activity: Activity | None = None
     not_ready: Sequence[str] = ()
     """Nodes whose member is not ready yet."""
@@ -105,12 +113,17 @@ class Engine(Protocol):
     def speed(self) -> float:
         """Seconds of this clock in a second of the wall clock."""
 
-    def launch(self, spec: LaunchSpec) -> None: ...
+    def launch(self, spec: LaunchSpec) -> None:
+        """Raises LaunchRefused or EngineUnreachable."""
 
-    def request_checkpoint(self, launch_key: str) -> None: ...
+    def request_checkpoint(self, launch_key: str) -> None:
+        """Ask the gang to save now; it goes on. Raises EngineUnreachable."""
 
-    def stop(self, launch_key: str, *, grace_s: float) -> None: ...
+    def stop(self, launch_key: str, *, grace_s: float) -> None:
+        """Signal the gang to save and leave, and end it after the window. Raises EngineUnreachable."""
 
-    def observe(self, launch_keys: Sequence[str]) -> list[Observation]: ...
+    def observe(self, launch_keys: Sequence[str]) -> list[Observation]:
+        """One for each key, in the order asked. Raises EngineUnreachable."""
 
-    def observe_nodes(self, names: Sequence[str]) -> list[NodeReport]: ...
+    def observe_nodes(self, names: Sequence[str]) -> list[NodeReport]:
+        """One for each name, in the order asked. Raises EngineUnreachable."""

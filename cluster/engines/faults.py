@@ -10,8 +10,8 @@ DAY_S = 86400.0
 def loss_on(seed: int, node: str, day: int, per_1000_days: float) -> float | None:
     """The second of the day at which the node is lost; None on most days.
 
-    At most one loss a day: at published rates of 2.34 to 6.50 for 1000 node-days (arXiv 2410.21680) the chance of
-    two is below 1 in 40,000.
+    At most one loss a day: at published rates of 2.34 to 6.50 for 1000 node-days (arXiv 2410.21680) the
+    chance of two is below 1 in 40,000.
     """
     rng = random.Random(f"{seed}:{node}:{day}")
     return rng.random() * DAY_S if rng.random() < per_1000_days / 1000.0 else None

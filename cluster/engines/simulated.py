@@ -1,6 +1,6 @@
-"""The simulated engine: a virtual clock, staging, start-up, checkpoints, and nodes that fail at a stated rate.
+"""The simulated engine: a virtual clock, staging, start-up, checkpoints; nodes fail at a stated rate.
 
-Its state is a row for each gang with the moments that were decided from outside; everything else is arithmetic
+Its state is a row for each gang with the moments that were decided from outside; all else is arithmetic
 (timeline.py), so any number of processes see the same world and none has to keep it running.
 """
 
@@ -14,6 +14,7 @@ from django.utils import timezone
 from cluster.engines.contract import Activity, EndCause, EnginePhase, LaunchSpec, NodeReport, Observation
 from cluster.engines.faults import losses
 from cluster.engines.timeline import Timeline
+from cluster.engines.workload import Workload
 from cluster.models import SimulatedClock, SimulatedFault, SimulatedGang
 
 STAGING_GB_PER_S = 4.0
@@ -22,8 +23,6 @@ START_S = (20.0, 90.0)
 """Start-up of a gang, drawn evenly."""
 SCRAPE_S = 30.0
 """Activity is measured on this grid, as an exporter would."""
-NEVER_READY = 0.005
-"""Share of launches in which some member never becomes ready."""
 
 
 class SimulatedEngine:
@@ -39,9 +38,7 @@ class SimulatedEngine:
         return clock
 
     def now(self) -> datetime:
-        clock = self.clock()
-        wall_s = (timezone.now() - clock.wall_epoch).total_seconds()
-        return clock.virtual_epoch + timedelta(seconds=wall_s * clock.speed)
+        return _reading(self.clock())
 
     def speed(self) -> float:
         return self.clock().speed
@@ -49,17 +46,17 @@ class SimulatedEngine:
     # gangs
 
     def launch(self, spec: LaunchSpec) -> None:
-        at = self.now()
+        at, workload = self.now(), Workload.read(spec.workload)
         rng = random.Random(spec.launch_key)
-        never = rng.random() < float(spec.workload.get("never_ready", NEVER_READY))
+        never = rng.random() < workload.never_ready
         start_s = rng.uniform(*START_S) + (spec.restart_cost_s if spec.resume_from_s else 0.0)
-        start_s += (spec.dataset_gb or 0.0) / STAGING_GB_PER_S
-        total_s = float(spec.workload.get("work_s", spec.expected_duration_s))
+        start_s += max(0.0, spec.dataset_gb or 0.0) / STAGING_GB_PER_S
+        total_s = spec.expected_duration_s if workload.work_s is None else workload.work_s
         SimulatedGang.objects.get_or_create(
             launch_key=spec.launch_key,
             defaults={
                 "nodes": {node: len(gpus) for node, gpus in spec.members.items()},
-                "spec": _kept(spec),
+                "spec": _kept(spec, workload),
                 "launched_at": at,
                 "ready_at": None if never else at + timedelta(seconds=start_s),
                 "work_s": max(1.0, total_s - spec.resume_from_s),
@@ -85,12 +82,13 @@ class SimulatedEngine:
                 },
             )
             if not is_new and gang.stop_at is None:
-                gang.signalled_at = gang.signalled_at or at
-                gang.stop_at = at + timedelta(seconds=grace_s)
+                # A signal sent earlier is sent again: what has been done since must be saved, too.
+                gang.signalled_at, gang.stop_at = at, at + timedelta(seconds=grace_s)
                 gang.save(update_fields=["signalled_at", "stop_at"])
 
     def observe(self, launch_keys: Sequence[str]) -> list[Observation]:
-        clock, at = self.clock(), self.now()
+        clock = self.clock()
+        at = _reading(clock)
         gangs = {str(g.launch_key): g for g in SimulatedGang.objects.filter(launch_key__in=list(launch_keys))}
         injected = _injected()
         return [
@@ -103,18 +101,24 @@ class SimulatedEngine:
     # nodes
 
     def observe_nodes(self, names: Sequence[str]) -> list[NodeReport]:
-        clock, at = self.clock(), self.now()
+        clock = self.clock()
+        at = _reading(clock)
         injected = _injected()
         return [_node_report(name, clock, injected.get(name, ()), at) for name in names]
 
 
-def _kept(spec: LaunchSpec) -> dict[str, object]:
+def _reading(clock: SimulatedClock) -> datetime:
+    wall_s = (timezone.now() - clock.wall_epoch).total_seconds()
+    return clock.virtual_epoch + timedelta(seconds=wall_s * clock.speed)
+
+
+def _kept(spec: LaunchSpec, workload: Workload) -> dict[str, object]:
     return {
         "done_s": spec.resume_from_s,
-        "interval_s": spec.checkpoint_interval_s,
+        "interval_s": spec.checkpoint_interval_s or None,  # 0 = none
         "cost_s": spec.checkpoint_cost_s,
         "on_signal": spec.checkpoint_on_signal,
-        "workload": dict(spec.workload),
+        "workload": workload.as_json(),
     }
 
 
@@ -132,18 +136,19 @@ def _injected() -> dict[str, list[Loss]]:
 def _losses(
     node: str, clock: SimulatedClock, injected: Iterable[Loss], from_s: float, to_s: float
 ) -> list[Loss]:
-    """All losses of a node that begin in [from_s, to_s), by the stated rate and by hand."""
-    drawn = losses(clock.seed, node, from_s, to_s, clock.node_failures_per_1000_days)
+    """The node's losses, by the stated rate and by hand, that lasted into [from_s, to_s]; oldest first."""
+    drawn = losses(clock.seed, node, from_s - clock.repair_s, to_s, clock.node_failures_per_1000_days)
     own = [(at, at + clock.repair_s) for at in drawn]
-    return sorted(own + [(at, back) for at, back in injected if from_s <= at < to_s])
+    return sorted((at, back) for at, back in (*own, *injected) if at <= to_s and back > from_s)
 
 
 def _node_report(name: str, clock: SimulatedClock, injected: Iterable[Loss], at: datetime) -> NodeReport:
+    """`since` reaches back ten repairs at the most: what was longer ago is of no interest."""
     now_s = at.timestamp()
     recent = _losses(name, clock, injected, now_s - 10 * max(clock.repair_s, 1.0), now_s)
-    for lost_s, back_s in reversed(recent):
-        if now_s < back_s:
-            return NodeReport(name, False, at, _at(lost_s))
+    down = [lost for lost, back in recent if now_s < back]
+    if down:
+        return NodeReport(name, False, at, _at(min(down)))
     last = max((back for _, back in recent), default=None)
     return NodeReport(name, True, at, _at(last) if last is not None else None)
 
@@ -157,10 +162,7 @@ def _timeline(
 ) -> Timeline:
     spec, launched_s = gang.spec, gang.launched_at.timestamp()
     lost = [
-        at
-        for node in gang.nodes
-        for at, back in _losses(node, clock, injected.get(node, ()), launched_s - clock.repair_s, now_s)
-        if back > launched_s
+        at for node in gang.nodes for at, _ in _losses(node, clock, injected.get(node, ()), launched_s, now_s)
     ]
     return Timeline(
         launched_s=launched_s,
@@ -170,7 +172,7 @@ def _timeline(
         interval_s=spec.get("interval_s"),
         cost_s=spec.get("cost_s", 0.0),
         on_signal=spec.get("on_signal", True),
-        fails_at_s=spec.get("workload", {}).get("fail_after_s"),
+        fails_at_s=_workload(gang).fail_after_s,
         signalled_s=gang.signalled_at.timestamp() if gang.signalled_at else None,
         stop_s=gang.stop_at.timestamp() if gang.stop_at else None,
         lost_s=max(min(lost), launched_s) if lost else None,
@@ -201,7 +203,7 @@ def _observation(
         ended_at=_at(end_s) if ended else None,
         cause=CAUSES[cause] if ended else None,
         exit_code={"completed": 0, "failed": 1}.get(cause) if ended else None,
-        progress_s=line.done_s + line.worked_s(seen_s),
+        progress_s=line.progress_s(now_s),
         checkpoints=[(_at(t), kept) for t, kept in line.checkpoints(now_s)],
         activity=None if ended or not ready else _activity(gang, line, now_s),
         not_ready=() if ready else _stragglers(gang, line),
@@ -222,17 +224,20 @@ def _stragglers(gang: SimulatedGang, line: Timeline) -> Sequence[str]:
     return (random.Random(str(gang.launch_key)).choice(names),) if line.ready_s is None and names else names
 
 
+def _workload(gang: SimulatedGang) -> Workload:
+    return Workload(**gang.spec.get("workload", {}))
+
+
 def _activity(gang: SimulatedGang, line: Timeline, now_s: float) -> Activity | None:
-    """Idle between `idle_from` and `idle_to` (shares of its work); silent if the workload says so."""
-    workload = gang.spec.get("workload", {})
-    if workload.get("silent"):
-        return None
+    """Idle between `idle_from` and `idle_to` (shares of its work); nothing before it was first measured."""
+    workload = _workload(gang)
     scraped_s = now_s // SCRAPE_S * SCRAPE_S
+    if workload.silent or line.ready_s is None or scraped_s < line.ready_s:
+        return None
     share = line.worked_s(scraped_s) / line.work_s if line.work_s else 1.0
-    idle = float(workload.get("idle_from", 2.0)) <= share < float(workload.get("idle_to", 2.0))
+    idle = workload.idle_from <= share < workload.idle_to
     gpus = sum(gang.nodes.values())
-    busy = round(gpus * float(workload.get("idle_busy_share", 0.0))) if idle else gpus
-    return Activity(busy, _at(scraped_s))
+    return Activity(round(gpus * workload.idle_busy_share) if idle else gpus, _at(scraped_s))
 
 
 # what a person or a script may do to the simulation

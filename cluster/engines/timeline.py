@@ -1,11 +1,14 @@
-"""The life of a simulated gang as arithmetic: where it stands at any time follows from when it was launched.
+"""The life of a simulated gang as arithmetic: where it stands at any time follows from its launch.
 
-All times are seconds on one clock. Work is done in stretches of `interval_s`, each followed by a checkpoint of
-`cost_s` during which no work is done; without an interval it runs through.
+All times are seconds on one clock. Work is done in stretches of `interval_s`, each followed by a checkpoint
+of `cost_s` during which no work is done; without an interval it runs through.
 """
 
 import math
 from dataclasses import dataclass
+
+MOST_CHECKPOINTS = 20
+"""Of a long run only the newest are told: a tick is not to hear its whole past again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,14 @@ class Timeline:
         before = max(0, math.ceil(worked_s / self.interval_s) - 1)
         return self.ready_s + worked_s + before * self.cost_s
 
+    def progress_s(self, at_s: float) -> float:
+        """Work done since the start of the job; a gang that saves on the signal works no further."""
+        end_s, cause = self.end()
+        until_s = min(at_s, end_s)
+        if cause == "stopped" and self._saves_on_signal() and self.signalled_s is not None:
+            until_s = min(until_s, self.signalled_s)
+        return self.done_s + self.worked_s(until_s)
+
     def end(self) -> tuple[float, str]:
         """(time, cause) of the first thing that ends it; time is infinite if nothing does."""
         ends: list[tuple[float, str]] = []
@@ -73,30 +84,29 @@ class Timeline:
         return self.stop_s
 
     def checkpoints(self, at_s: float) -> list[tuple[float, float]]:
-        """(time, work kept since the start of the job) of all that are durable by `at_s`."""
+        """(time, work kept since the start of the job) of the newest that are durable by `at_s`."""
         if self.ready_s is None:
             return []
         end_s, cause = self.end()
         until_s = min(at_s, end_s)
         kept = self._periodic(until_s)
-        if cause == "stopped" and at_s >= end_s and self._saves_on_signal():
-            assert self.signalled_s is not None
+        if cause == "stopped" and at_s >= end_s and self._saves_on_signal() and self.signalled_s is not None:
             kept.append((end_s, self.done_s + self.worked_s(self.signalled_s)))
         return kept
 
     def _periodic(self, until_s: float) -> list[tuple[float, float]]:
-        if self.interval_s is None or self.ready_s is None:
+        if self.interval_s is None or self.ready_s is None or until_s <= self.ready_s:
             return []
-        whole = int((until_s - self.ready_s) // self.cycle_s) if until_s > self.ready_s else 0
-        found = []
-        for number in range(1, whole + 1):
-            worked = number * self.interval_s
-            if worked >= self.work_s:
-                break
-            found.append((self.ready_s + number * self.cycle_s, self.done_s + worked))
-        return found
+        most = math.ceil(self.work_s / self.interval_s) - 1  # none follows the last stretch
+        whole = min(int((until_s - self.ready_s) // self.cycle_s), most)
+        return [
+            (self.ready_s + number * self.cycle_s, self.done_s + number * self.interval_s)
+            for number in range(max(1, whole - MOST_CHECKPOINTS + 1), whole + 1)
+        ]
 
     def _saves_on_signal(self) -> bool:
-        assert self.signalled_s is not None and self.stop_s is not None and self.ready_s is not None
+        """Is the checkpoint that the signal asks for durable before the window ends?"""
+        if self.signalled_s is None or self.stop_s is None or self.ready_s is None:
+            return False
         in_time = self.signalled_s + self.cost_s <= self.stop_s
         return self.on_signal and self.signalled_s >= self.ready_s and in_time
