@@ -4,6 +4,8 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 
+from cluster.api.about import ABOUT, TAGS
+
 PROBLEM = {
     "type": "object",
     "description": "A refusal, with what to mend.",
@@ -59,6 +61,13 @@ class Schema(AutoSchema):
             return name
         return name.removesuffix("_create").removesuffix("_retrieve").removesuffix("_list")
 
+    def get_summary(self) -> str | None:
+        """What stands beside the address while an operation is folded up."""
+        noun, action = getattr(self.view, "noun", ""), getattr(self.view, "action", "")
+        known = {"list": f"List {self.get_tags()[0]}", "retrieve": f"One {noun}"}
+        own = getattr(getattr(self.view, action, None), "__doc__", None)
+        return known.get(action) or (own.strip().split("\n")[0].split(": ")[0].rstrip(".") if own else None)
+
     def _get_serializer_name(self, *args: Any, **kwargs: Any) -> str:
         """Clients generate classes out of these names: a job is `Job` there, not `JobRow`."""
         name: str = super()._get_serializer_name(*args, **kwargs)
@@ -72,7 +81,9 @@ class Schema(AutoSchema):
         return response
 
 
-def add_problem(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook of drf-spectacular: the component that every refusal refers to."""
+def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: the introduction, the parts in their order, and what refusals refer to."""
+    result["info"]["description"] = ABOUT
+    result["tags"] = [{"name": name, "description": about} for name, about in TAGS.items()]
     result["components"]["schemas"]["Problem"] = PROBLEM
     return result
