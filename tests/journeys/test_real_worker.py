@@ -3,48 +3,26 @@
 import asyncio
 import sys
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import settings
 from django.core.management import call_command
-from django.db import connection
 
 from cluster.models import Job, JobState, Tick
 from cluster.supervisor import programs
-from cluster.supervisor.child import Child, Program
 from tenancy.models import Role
+from tests.journeys.processes import ROOT, running
 from tests.stream.conftest import open_page, person  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def url_of_the_test_database() -> str:
-    given = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{given['NAME']}"
-    password = f":{given['PASSWORD']}" if given["PASSWORD"] else ""
-    return f"postgres://{given['USER']}{password}@{given['HOST']}:{given['PORT'] or 5432}/{given['NAME']}"
 
 
 @pytest.fixture
 def worker(tmp_path, transactional_db):
-    usual = programs.worker(tmp_path)
-    environment = {
-        "DJANGO_SETTINGS_MODULE": "cluster.settings",
-        "DATABASE_URL": url_of_the_test_database(),
-        "REDIS_URL": settings.REDIS_URL,
-        "LOCKSTEP_DATA": str(tmp_path),
-        "LOCKSTEP_LOCAL": "1",
-    }
-    child = Child(Program(usual.name, usual.command, usual.log, environment), directory=ROOT)
-    yield child
-    child.ask_to_stop()
-    child.kill()
-    if Tick.objects.count() == 0:
-        sys.stderr.write(child.log_tail(40))
+    with running(programs.worker(tmp_path), tmp_path) as child:
+        yield child
+        if Tick.objects.count() == 0:
+            sys.stderr.write(child.log_tail(40))
 
 
 @database_sync_to_async
