@@ -5,7 +5,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from cluster.imports.cluster_checks import check_cluster
-from cluster.imports.cluster_schema import ClusterEntry
+from cluster.imports.cluster_schema import ClusterEntry, PolicyEntry
 from cluster.imports.description import ClusterDescription, nodes_of, parents_first, racks_of, tenants_of
 from cluster.imports.document import Document, document_of, read_document
 from cluster.imports.jobs_checks import JobsContext, check_jobs
@@ -42,6 +42,11 @@ def load_jobs(path: FilePath | str, context: JobsContext) -> LoadedJobs:
     document = read_document(path)
     jobs = validated(document, JobsFile).jobs
     return LoadedJobs(document, jobs, _warnings(check_jobs(document, jobs, context)))
+
+
+def load_policy(path: FilePath | str) -> dict[str, object]:
+    """The settings of a policy file: the keys of a description's `policy` section. Raises ImportRefused."""
+    return validated(read_document(path), PolicyEntry).settings
 
 
 def cluster_in(document: Document) -> LoadedCluster:

@@ -1,7 +1,7 @@
 """What every trace reader gives back, and the one error they raise."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -62,6 +62,13 @@ class Trace:
     @property
     def tenants(self) -> list[str]:
         return sorted({job.tenant for job in self.jobs})
+
+    def first(self, seconds: float) -> Self:
+        """Only the jobs submitted in the first so many seconds; a note says how many were left out."""
+        kept = tuple(job for job in self.jobs if job.submit_s < seconds)
+        out = len(self.jobs) - len(kept)
+        note = f"Only the first {seconds / 86_400:g} days are used: {out:,} jobs left out."
+        return replace(self, jobs=kept, notes=(*self.notes, note))
 
     @classmethod
     def of(

@@ -1,0 +1,1 @@
+"""Replaying a trace through the real planner: the set-up, what is measured, and what it is held against."""
