@@ -3,25 +3,27 @@
 ABOUT = """\
 Everything that Lockstep knows and does, for programs. The pages show the same.
 
-**Who asks.** Send `Authorization: Token <key>`. A key is made on the page *Account*, or by
-`POST /api/v1/tokens/` with name and password; it has the rights of its user. What a user may is decided by role
+**Who asks.** Send `Authorization: Token <key>`. A key is made on the page *Account*, or by `POST
+/api/v1/tokens/` with name and password; it has the rights of its user. What a user may is decided by role
 and tenant: jobs of other tenants are shown as numbers, and what names them (`name`, `owner`, `dataset`,
 `code_version`, `workload`) is `null`. `401`: not signed in. `403`: not allowed. `404`: not there.
 
-**Lists** come in pages (`page`, `page_size`), sorted by `ordering` and always in one order. A filter that is
-misspelt or not understood is an error, never passed over. Windows of time are half-open: from the first moment
-up to, not including, the last.
+**Lists** come in pages (`page`, `page_size`), sorted by `ordering` and always in one order. A filter that
+is misspelt or not understood is an error, never passed over. Windows of time are half-open: from the first
+moment up to, not including, the last.
 
-**CSV.** Every list is there as CSV: `/api/v1/jobs.csv` or `?format=csv`, with the same filters, all rows, UTC.
+**CSV.** Every list is there as CSV: `/api/v1/jobs.csv` or `?format=csv`, with the same filters, all rows,
+UTC.
 
 **Units** stand in the names: `_s` seconds, `_w` watts, `_gb` gigabytes, `_usd` US dollars, `gpu_hours`.
-`null` means unknown, or for a limit, unlimited; it never means 0. Times are ISO 8601 in UTC, on the engine's
-clock unless they are called `wall_at`.
+`null` means unknown, or for a limit, unlimited; it never means 0. Times are ISO 8601 in UTC, on the
+engine's clock unless they are called `wall_at`.
 
-**Refusals** have one form (`Problem`): a sentence in `detail`, and in `errors` each field with the value that was
-given and what to give instead. `409`: the thing has changed, or is not in the state for this.
+**Refusals** have one form (`Problem`): a sentence in `detail`, and in `errors` each field with the value
+that was given and what to give instead. `409`: the thing has changed, or is not in the state for this.
 
-**Following.** `GET /api/v1/events/?after=<next_after>` tells what happened since; nothing appears late below it.
+**Following.** `GET /api/v1/events/?after=<next_after>` tells what happened since; nothing appears late
+below it.
 """
 
 TAGS = {

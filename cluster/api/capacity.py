@@ -132,7 +132,8 @@ class CapacityResource(Resource):
         start, end = window(request, clock.now())
         hours = (end - start) / timedelta(hours=1)
         found = capacity_history(end, hours, _gpu_model(request), steps)
-        answer = {"starts": found.starts, "step_s": found.step / timedelta(seconds=1), "gpus": found.gpus}
+        gpus = found.gpus or {state: [] for state in CapacityState.values}
+        answer = {"starts": found.starts, "step_s": found.step / timedelta(seconds=1), "gpus": gpus}
         return Response(AveragesRow(answer).data)
 
 

@@ -57,19 +57,19 @@ class Jobs(ReadResource):
     @extend_schema(request=ActionRequest, responses=JobRow)
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, **kwargs: Any) -> Response:
-        """Out of the queue at once; a running job gets its checkpoint signal and grace window first."""
+        """Cancel it. A pending job is out at once; a running one gets its signal and grace window first."""
         return self._act(ActionRequest, cancel_job)
 
     @extend_schema(request=HoldRequest, responses=JobRow)
     @action(detail=True, methods=["post"])
     def hold(self, request: Request, **kwargs: Any) -> Response:
-        """Keep a pending job from starting, with a reason."""
+        """Hold it: a pending job is kept from starting, for a stated reason."""
         return self._act(HoldRequest, hold_job)
 
     @extend_schema(request=ActionRequest, responses=JobRow)
     @action(detail=True, methods=["post"])
     def release(self, request: Request, **kwargs: Any) -> Response:
-        """End the hold; the job keeps its age."""
+        """Release it: the hold ends, and the job keeps its age."""
         return self._act(ActionRequest, release_job)
 
     def _act(self, form: type[ActionRequest], service: Callable[..., Job]) -> Response:
@@ -118,7 +118,7 @@ class Jobs(ReadResource):
         default_ordering="-made_at",
     )
     def decisions(self, request: Request, **kwargs: Any) -> HttpResponseBase:
-        """One for each change of the reason, the newest first."""
+        """Its decisions: one for each change of the reason, the newest first."""
         return self.listed(decision_rows().filter(job=self._seen()))
 
     @extend_schema(responses=RunRow(many=True))
@@ -130,7 +130,7 @@ class Jobs(ReadResource):
         default_ordering="-number",
     )
     def runs(self, request: Request, **kwargs: Any) -> HttpResponseBase:
-        """Its attempts, the newest first."""
+        """Its runs, the newest first."""
         return self.listed(run_rows().filter(job=self._seen()))
 
     @extend_schema(responses=CheckpointRow(many=True))
@@ -142,7 +142,7 @@ class Jobs(ReadResource):
         default_ordering="-at",
     )
     def checkpoints(self, request: Request, **kwargs: Any) -> HttpResponseBase:
-        """Durable checkpoints of all its runs, the newest first."""
+        """Its durable checkpoints, over all runs; the newest first."""
         return self.listed(Checkpoint.objects.select_related("run").filter(run__job=self._seen()))
 
     @extend_schema(responses=EventRow(many=True))
@@ -154,7 +154,7 @@ class Jobs(ReadResource):
         orderings={},
     )
     def events(self, request: Request, **kwargs: Any) -> HttpResponseBase:
-        """What happened to it, followed as `/events/` is."""
+        """Its events; followed as `/events/` is."""
         rows: QuerySet[Any] = event_rows().filter(job=self._seen())
         return self.listed(followed(rows, request))
 

@@ -162,7 +162,7 @@ class Nodes(ReadResource):
     @extend_schema(request=DrainRequest, responses=NodeRow)
     @action(detail=True, methods=["post"])
     def drain(self, request: Request, **kwargs: Any) -> Response:
-        """No new work; what runs there runs on. It stays so until a person resumes it."""
+        """Drain it: no new work; what runs there runs on. It stays so until a person resumes it."""
         asked = DrainRequest(data=request.data)
         asked.is_valid(raise_exception=True)
         drain_node(by=request.user, node=self.get_object(), **asked.validated_data)
@@ -171,7 +171,7 @@ class Nodes(ReadResource):
     @extend_schema(request=ResumeRequest, responses=NodeRow)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, **kwargs: Any) -> Response:
-        """Takes work again, unless its state forbids it."""
+        """Resume it: it takes work again, unless its state forbids that."""
         ResumeRequest(data=request.data).is_valid(raise_exception=True)
         resume_node(by=request.user, node=self.get_object())
         return Response(NodeRow(self.get_object()).data)

@@ -1,5 +1,6 @@
 """The schema: what every operation may refuse with, and CSV as what it is."""
 
+import re
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -66,7 +67,8 @@ class Schema(AutoSchema):
         noun, action = getattr(self.view, "noun", ""), getattr(self.view, "action", "")
         known = {"list": f"List {self.get_tags()[0]}", "retrieve": f"One {noun}"}
         own = getattr(getattr(self.view, action, None), "__doc__", None)
-        return known.get(action) or (own.strip().split("\n")[0].split(": ")[0].rstrip(".") if own else None)
+        first = re.split(r"[.;:] ", " ".join(own.split()))[0].rstrip(".") if own else None
+        return known.get(action, first)
 
     def _get_serializer_name(self, *args: Any, **kwargs: Any) -> str:
         """Clients generate classes out of these names: a job is `Job` there, not `JobRow`."""
