@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST
 from knox.settings import knox_settings
 
 from cluster.pages.page import page, render_page
-from tenancy.models import ApiToken
+from tenancy.models import ApiToken, User
 from tenancy.services.issue_token import issue_token
 
 
@@ -36,12 +36,20 @@ class ZoneForm(forms.Form):
 
 
 def _account(
-    request: HttpRequest, *, token: str = "", zone_form: ZoneForm | None = None, status: int = 200
+    request: HttpRequest,
+    *,
+    token: str = "",
+    problem: str = "",
+    zone_form: ZoneForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
+    user: User = request.user  # type: ignore[assignment]
     context = {
-        "tokens": ApiToken.objects.filter(user=request.user).order_by("-created"),
+        "tokens": ApiToken.objects.filter(user=user),
         "token": token,
-        "zone_form": zone_form or ZoneForm(initial={"time_zone": request.user.time_zone or "UTC"}),  # type: ignore[union-attr]
+        "problem": problem,
+        "label": request.POST.get("label", ""),
+        "zone_form": zone_form or ZoneForm(initial={"time_zone": user.time_zone or "UTC"}),
         "zones": sorted(zoneinfo.available_timezones()),
         "token_days": (knox_settings.TOKEN_TTL or timedelta(0)).days,
     }
@@ -55,23 +63,22 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @page
-@sensitive_variables("token")
+@sensitive_variables("key")
 def new_token(request: HttpRequest) -> HttpResponse:
     """Makes a token and shows it in this answer, the only time it can be read."""
     try:
-        _, token = issue_token(user=request.user, label=request.POST.get("label", ""))  # type: ignore[arg-type]
-    except ValidationError as refusal:
-        messages.error(request, " ".join(refusal.messages))
-        return redirect("tokens")
-    answer = _account(request, token=token)
+        _, key = issue_token(user=request.user, label=request.POST.get("label", ""))  # type: ignore[arg-type]
+    except ValidationError as error:
+        return _account(request, problem=" ".join(error.messages), status=400)
+    answer = _account(request, token=key)
     answer["Cache-Control"] = "no-store"
     return answer
 
 
 @require_POST
 @page
-def revoke_token(request: HttpRequest, digest: str) -> HttpResponse:
-    get_object_or_404(ApiToken, user=request.user, digest=digest).delete()
+def revoke_token(request: HttpRequest, token_key: str) -> HttpResponse:
+    get_object_or_404(ApiToken, user=request.user, token_key=token_key).delete()
     messages.success(request, "The token is revoked: it opens nothing any more.")
     return redirect("tokens")
 

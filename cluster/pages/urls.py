@@ -27,6 +27,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("logout/", LogoutView.as_view(), name="logout"),
     path("tokens/", account.account, name="tokens"),
     path("tokens/new/", account.new_token, name="token-new"),
-    path("tokens/<str:digest>/revoke/", account.revoke_token, name="token-revoke"),
+    path("tokens/<str:token_key>/revoke/", account.revoke_token, name="token-revoke"),
     path("account/time-zone/", account.set_zone, name="time-zone"),
 ]
