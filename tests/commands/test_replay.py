@@ -6,6 +6,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.commands.files import EXAMPLES
 from tests.traces.samples import sample
 from tests.traces.writing import write
 
@@ -130,3 +131,18 @@ def test_openb_on_its_real_nodes(tmp_path):
     assert data["nodes"] == 1213
     assert data["installed_gpus"]["G2"] == 4392
     assert data["schemes"]["lockstep"]["wait"]["never_started"] == 0
+
+
+def test_the_examples_replay_on_the_example_cluster(tmp_path):
+    out = tmp_path / "out.json"
+
+    replay(
+        EXAMPLES / "trace.csv",
+        cluster=str(EXAMPLES / "cluster.yaml"),
+        policy=str(EXAMPLES / "policy.yaml"),
+        json=str(out),
+    )
+
+    schemes = json.loads(out.read_text())["schemes"]
+    assert {scheme["jobs"] for scheme in schemes.values()} == {12}
+    assert schemes["lockstep"]["wait"]["never_started"] == 0
