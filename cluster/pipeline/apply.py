@@ -18,7 +18,6 @@ from cluster.models import (
     ReservationNode,
     Run,
     RunOutcome,
-    RunState,
     Tick,
 )
 from cluster.pipeline import explanations, lease
@@ -26,19 +25,23 @@ from cluster.pipeline.observe import Observed
 from cluster.scheduler.plan import Eviction, Plan, Start
 from cluster.scheduler.world import ReservationView
 from cluster.services.append_event import append_events, job_event
+from cluster.services.stop_run import stop_run
 from fleet.models import Gpu, Node, NodeState
-
-LIVE = (RunState.LAUNCHING, RunState.STARTING, RunState.RUNNING)
 
 
 @dataclass
 class Applied:
     """What became of the plan."""
 
+    waiting: dict[int, int]
+    """job id → version of all that are pending now: since they were observed, a person may have acted"""
     started: set[int] = field(default_factory=set)
     preempted: set[int] = field(default_factory=set)
     stale: int = 0
     events: list[Event] = field(default_factory=list)
+
+    def is_unchanged(self, job: Job) -> bool:
+        return self.waiting.get(job.pk) == job.version
 
 
 @transaction.atomic
@@ -46,17 +49,17 @@ def apply(observed: Observed, plan: Plan, tick: Tick) -> Applied:
     """Make the plan true in the database. Raises LeaseLost, and then nothing of it is written."""
     lease.confirm(tick.fence)
     tick.save()
-    applied = Applied()
+    applied = Applied(dict(Job.objects.filter(state=JobState.PENDING).values_list("pk", "version")))
     free = _free_gpus(observed, plan)
     for start in plan.starts:
         _start(start, observed, tick, free, applied)
     for eviction in plan.evictions:
         _evict(eviction, observed, tick, applied)
-    _keep_reservations(observed, plan, tick)
-    applied.events += explanations.record_holds(observed, plan, tick, {s.job_id for s in plan.starts})
+    _keep_reservations(observed, plan, tick, applied)
+    held = set(observed.jobs) & set(applied.waiting) - applied.started
+    applied.events += explanations.record_holds(observed, plan, tick, held)
     tick.started, tick.preempted, tick.stale = len(applied.started), len(applied.preempted), applied.stale
-    tick.pending = len(observed.jobs)
-    tick.held = tick.pending - len(plan.starts)
+    tick.pending, tick.held = len(observed.jobs), len(held)
     tick.save(update_fields=["started", "preempted", "stale", "pending", "held"])
     append_events(applied.events)
     return applied
@@ -151,17 +154,12 @@ def _open_run(job: Job, start: Start, gpus: list[Gpu], tick: Tick) -> Run | None
 
 
 def _evict(eviction: Eviction, observed: Observed, tick: Tick, applied: Applied) -> None:
-    """Begin the contract: the signal goes out after commit, the GPUs stay the run's own until it has ended."""
-    run = observed.runs[eviction.run_id]
-    grace_s = min(float(run.job.grace_s), observed.world.policy.max_grace_s)
-    deadline = tick.now + timedelta(seconds=grace_s)
-    mine = Run.objects.filter(pk=run.pk, state__in=LIVE).update(
-        state=RunState.STOPPING,
-        stop_reason=RunOutcome.PREEMPTED,
-        stop_requested_at=tick.now,
-        grace_until=deadline,
-    )
-    if not mine:
+    """Begin the contract: the signal goes out after commit, the GPUs stay the run's until it has ended."""
+    run, by = observed.runs[eviction.run_id], observed.jobs[eviction.for_job]
+    deadline = None
+    if applied.is_unchanged(by):  # nobody is sent away for a job that has been withdrawn meanwhile
+        deadline = stop_run(run, reason=RunOutcome.PREEMPTED, at=tick.now)
+    if deadline is None:
         applied.stale += 1
         return
     Preemption.objects.create(
@@ -175,7 +173,6 @@ def _evict(eviction: Eviction, observed: Observed, tick: Tick, applied: Applied)
         tick=tick,
     )
     applied.preempted.add(run.pk)
-    by = observed.jobs[eviction.for_job]
     data = {"run": run.number, "rule": eviction.rule.value, "deadline": deadline.isoformat()}
     applied.events += [
         job_event("job.preempting", run.job, at=tick.now, job=run.job_id, by_job=by.pk, **data),
@@ -183,15 +180,20 @@ def _evict(eviction: Eviction, observed: Observed, tick: Tick, applied: Applied)
     ]
 
 
-def _keep_reservations(observed: Observed, plan: Plan, tick: Tick) -> None:
+def _keep_reservations(observed: Observed, plan: Plan, tick: Tick, applied: Applied) -> None:
     """Close, change and open reservations until the rows are those of the plan."""
     open_rows = {row.job_id: row for row in Reservation.objects.filter(closed_at=None)}
-    over = [row.pk for job_id, row in open_rows.items() if job_id not in plan.reservations]
+    wanted = {
+        job_id: view
+        for job_id, view in plan.reservations.items()
+        if applied.is_unchanged(observed.jobs[job_id])
+    }
+    over = [row.pk for job_id, row in open_rows.items() if job_id not in wanted]
     Reservation.objects.filter(pk__in=over).update(closed_at=tick.now)
     draining = {e.for_job for e in plan.evictions} | {
         r.stopping_for for r in observed.world.runs.values() if r.stopping_for is not None
     }
-    for job_id, view in plan.reservations.items():
+    for job_id, view in wanted.items():
         why = Reservation.Why.DRAINING if job_id in draining else Reservation.Why.GATHERING
         row = open_rows.get(job_id) or Reservation(job_id=job_id, created_at=tick.now)
         before = observed.world.reservations.get(job_id)
@@ -209,7 +211,8 @@ def _keep(
     times = (_moment(view.ready_s, tick), _moment(view.bound_s, tick), why)
     if (row.ready_at, row.bound_at, row.why) != times or row.pk is None:
         row.ready_at, row.bound_at, row.why = times
-        row.save()
+        # Not the whole row: it may have been closed since it was read.
+        row.save(update_fields=["ready_at", "bound_at", "why"] if row.pk else None)
     if before is None or dict(before.target) != dict(view.target):
         row.nodes.all().delete()
         ReservationNode.objects.bulk_create(

@@ -1,14 +1,8 @@
 """How long a job waits after a failed start."""
 
-from cluster.scheduler.policy import Policy
-from tenancy.models import PolicyVersion
+from cluster.selectors.policy import current_policy
 
 MOST_DOUBLINGS = 6
-
-
-def current_policy() -> Policy:
-    version = PolicyVersion.objects.order_by("-number").first()
-    return Policy.from_settings(version.settings) if version else Policy()
 
 
 def backoff_s(retries: int) -> float:

@@ -19,20 +19,26 @@ from cluster.models import (
 from cluster.pipeline.backoff import backoff_s
 from cluster.services.append_event import job_event
 
-OUTCOMES = {
+OUTCOMES: dict[EndCause | None, RunOutcome] = {
     EndCause.COMPLETED: RunOutcome.COMPLETED,
     EndCause.FAILED: RunOutcome.FAILED,
     EndCause.NODE_LOST: RunOutcome.NODE_FAILURE,
 }
+FINAL = (RunOutcome.CANCELLED, RunOutcome.TIME_LIMIT, RunOutcome.FAILED)
+"""Reasons to stop that end the job, too, whatever else happens to the run on its way out."""
 
 
 def end_run(run: Run, seen: Observation, at: datetime) -> list[Event]:
-    """End an open run as the engine reported it. Ending it twice changes nothing. Gives the events."""
+    """End an open run as the engine reported it. Ending it twice changes nothing. Gives the events.
+
+    The run stays open, to be ended at the next tick, when somebody has asked for another end meanwhile.
+    """
     ended_at = max(min(seen.ended_at or at, at), run.planned_at)
     outcome = _outcome(run, seen)
     lost_s = _lost_s(run, seen, outcome)
+    # A reason to stop that has come in since the run was read decides about the job: look again then.
     mine = (
-        Run.objects.filter(pk=run.pk)
+        Run.objects.filter(pk=run.pk, stop_reason=run.stop_reason)
         .exclude(state=RunState.ENDED)
         .update(
             state=RunState.ENDED,
@@ -42,23 +48,27 @@ def end_run(run: Run, seen: Observation, at: datetime) -> list[Event]:
             progress_s=seen.progress_s,
             lost_s=lost_s,
             ready_at=seen.ready_at or run.ready_at,
+            engine_note=seen.note[:200] or run.engine_note,
         )
     )
     if not mine:
         return []
     run.state, run.outcome, run.ended_at, run.lost_s = RunState.ENDED, outcome, ended_at, lost_s
+    run.engine_note = seen.note[:200] or run.engine_note
     Allocation.objects.filter(run=run, released_at=None).update(released_at=ended_at)
     _close_receipt(run)
     return _settle_job(run, outcome, ended_at)
 
 
 def _outcome(run: Run, seen: Observation) -> RunOutcome:
-    """What the engine saw, and where it merely stopped on request, the reason for the request."""
-    if seen.cause in OUTCOMES:
-        return OUTCOMES[seen.cause]
-    if run.stop_reason:
-        return RunOutcome(run.stop_reason)
-    return RunOutcome.NODE_FAILURE
+    """What the engine saw, and where it merely stopped on request, the reason for the request.
+
+    A process that is signalled may well exit with an error: that is no failure of its own.
+    """
+    asked = RunOutcome(run.stop_reason) if run.stop_reason else None
+    if asked is not None and seen.cause in (None, EndCause.STOPPED, EndCause.FAILED):
+        return asked
+    return OUTCOMES.get(seen.cause, RunOutcome.NODE_FAILURE)
 
 
 def _lost_s(run: Run, seen: Observation, outcome: str) -> float | None:
@@ -80,9 +90,11 @@ def _close_receipt(run: Run) -> None:
 
 def _settle_job(run: Run, outcome: str, ended_at: datetime) -> list[Event]:
     job = run.job
+    if outcome != RunOutcome.COMPLETED and run.stop_reason in FINAL:
+        outcome = run.stop_reason
     over = {
         RunOutcome.COMPLETED: (JobState.COMPLETED, ""),
-        RunOutcome.FAILED: (JobState.FAILED, "it failed by itself"),
+        RunOutcome.FAILED: (JobState.FAILED, run.engine_note or "it failed by itself"),
         RunOutcome.CANCELLED: (JobState.CANCELLED, ""),
         RunOutcome.TIME_LIMIT: (JobState.FAILED, "it reached its time limit"),
     }.get(RunOutcome(outcome))

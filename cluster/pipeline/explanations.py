@@ -2,24 +2,30 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import asdict
 from typing import Any
 
-from cluster.models import Decision, Event, Explanation, Outcome, Tick
+from django.db.models import Q
+
+from cluster.models import Decision, Event, Explanation, JobState, Outcome, Tick
 from cluster.pipeline.observe import Observed
 from cluster.scheduler.plan import Hold, Plan
-from cluster.scheduler.verdict import binding, signature
+from cluster.scheduler.verdict import Verdict, binding, signature
+from cluster.scheduler.words import Constraint
 from cluster.services.append_event import job_event
 
+OVERTAKEN = Verdict(Constraint.NOT_EVALUATED, False, "this tick", unit="", note="overtaken", proof="search")
+"""The job was to start, but by the time this was written its GPUs or the job itself had changed."""
 
-def record_holds(observed: Observed, plan: Plan, tick: Tick, started: set[int]) -> list[Event]:
-    """Write why every job that was not started waits. Gives the events of those whose reason changed."""
-    holds = _holds(observed, plan, started)
-    explanations = _bring_up_to_date({key: hold for key, hold in holds.values()}, tick)
+
+def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> list[Event]:
+    """Write why each of these jobs waits. Gives the events of those whose reason changed."""
+    holds = _holds(observed, plan, held)
+    explanations = _bring_up_to_date(dict(holds.values()), tick)
     open_now = {
         d.job_id: d
-        for d in Decision.objects.filter(superseded_at=None, job_id__in=holds).only(
+        for d in Decision.objects.filter(superseded_at=None, job__state=JobState.PENDING).only(
             "job_id", "outcome", "signature", "explanation_id"
         )
     }
@@ -40,21 +46,27 @@ def record_holds(observed: Observed, plan: Plan, tick: Tick, started: set[int]) 
                 "job.held", observed.jobs[job_id], at=tick.now, constraint=explanation.constraint, job=job_id
             )
         )
-    Decision.objects.filter(pk__in=ended).update(superseded_at=tick.now)
+    _supersede(ended, tick)
     Decision.objects.bulk_create(fresh)
-    Decision.objects.bulk_update(moved, ["explanation_id"])
+    Decision.objects.bulk_update(moved, ["explanation_id"], batch_size=500)
     return events
 
 
-def _holds(observed: Observed, plan: Plan, started: set[int]) -> dict[int, tuple[str, Hold]]:
-    """job id → (explanation key, hold). Jobs of one shape share a key unless they have a hold of their own."""
+def _supersede(ended: list[int], tick: Tick) -> None:
+    """Close these, and those of jobs that were withdrawn while an earlier tick wrote why they waited."""
+    withdrawn = Q(outcome=Outcome.HOLD) & ~Q(job__state=JobState.PENDING)
+    Decision.objects.filter(Q(pk__in=ended) | withdrawn, superseded_at=None).update(superseded_at=tick.now)
+
+
+def _holds(observed: Observed, plan: Plan, held: Set[int]) -> dict[int, tuple[str, Hold]]:
+    """job id → (explanation key, hold). Jobs of one shape share a key unless they have their own hold."""
     keys: dict[int, str] = {}
     found = {}
     for job in observed.world.pending:
-        hold = plan.hold_of(job)
-        if hold is None or job.id in started:
+        if job.id not in held:
             continue
-        if job.id in plan.own_holds:
+        hold = plan.hold_of(job) or Hold(job.shape, (OVERTAKEN,))
+        if job.id in plan.own_holds or job.id in plan.started_ids:
             key = f"job:{job.id}"
         else:
             key = keys.setdefault(id(job.shape), _digest(asdict(job.shape)))
@@ -82,7 +94,7 @@ def _decision(job_id: int, hold: Hold, explanation: Explanation, tick: Tick, sig
 def _bring_up_to_date(holds: dict[str, Hold], tick: Tick) -> dict[str, Explanation]:
     """The explanation row of each key, with the verdicts of this tick."""
     rows = {row.key: row for row in Explanation.objects.filter(key__in=list(holds))}
-    fresh, changed = [], []
+    fresh, changed, same = [], [], []
     for key, hold in holds.items():
         bound = binding(hold.verdicts)
         verdicts = [v.as_json() for v in hold.verdicts]
@@ -93,12 +105,15 @@ def _bring_up_to_date(holds: dict[str, Hold], tick: Tick) -> dict[str, Explanati
             fresh.append(row)
         elif row.verdicts != verdicts:
             changed.append(row)
+        else:
+            same.append(row.pk)
         row.constraint, row.verdicts, row.evaluated_at, row.tick = constraint, verdicts, tick.now, tick
         rows[key] = row
     Explanation.objects.bulk_create(fresh)
     Explanation.objects.bulk_update(
         changed, ["constraint", "verdicts", "evaluated_at", "tick"], batch_size=500
     )
+    Explanation.objects.filter(pk__in=same).update(evaluated_at=tick.now, tick=tick)
     return rows
 
 

@@ -22,10 +22,12 @@ def tidy() -> dict[str, int]:
     """Delete what is past its time, by the wall clock, a bounded batch of each. Gives the rows deleted."""
     moment = timezone.now()
     open_holds = Decision.objects.filter(superseded_at=None, explanation__isnull=False)
+    # The next tick goes on from the newest, however long ago that was.
+    newest = Tick.objects.values_list("pk", flat=True).first()
     unread = Explanation.objects.exclude(pk__in=open_holds.values_list("explanation_id", flat=True))
     return {
         "events": _delete(Event.objects.filter(kind__in=PULSE, wall_at__lt=moment - KEEP_PULSE)),
-        "ticks": _delete(Tick.objects.filter(wall_at__lt=moment - KEEP_TICKS)),
+        "ticks": _delete(Tick.objects.filter(wall_at__lt=moment - KEEP_TICKS).exclude(pk=newest)),
         "explanations": _delete(unread.filter(evaluated_at__lt=moment - KEEP_TICKS)),
     }
 

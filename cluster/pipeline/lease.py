@@ -5,6 +5,7 @@ import socket
 import uuid
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -19,18 +20,16 @@ class LeaseLost(Exception):
     """Somebody else ticks now; nothing of this tick may be applied."""
 
 
+@transaction.atomic
 def acquire(holder: str = HOLDER, ttl_s: float = TTL_S) -> int | None:
-    """The fence of a lease now held by `holder`, or None while another holds it."""
+    """The fence of a lease now held by `holder`, or None while it is held: by another, or by itself."""
     moment = timezone.now()
     TickLease.objects.get_or_create(name=NAME)
-    free = Q(expires_at__isnull=True) | Q(expires_at__lte=moment) | Q(holder=holder)
+    free = Q(expires_at__isnull=True) | Q(expires_at__lte=moment)
     taken = TickLease.objects.filter(free, name=NAME).update(
         holder=holder, fence=F("fence") + 1, expires_at=moment + timedelta(seconds=ttl_s)
     )
-    if not taken:
-        return None
-    row = TickLease.objects.get(name=NAME)
-    return row.fence if row.holder == holder else None
+    return TickLease.objects.get(name=NAME).fence if taken else None
 
 
 def confirm(fence: int, ttl_s: float = TTL_S) -> None:

@@ -1,13 +1,13 @@
 """One tick of the control loop: lease, reconcile, observe, plan, apply, carry out, account.
 
-No transaction is open while the plan is made or the engine is asked. A crash between any two steps leaves rows
-from which the next tick goes on; nothing is launched that is not committed, and nothing is freed that the engine
-has not reported ended.
+No transaction is open while the plan is made or the engine is asked. A crash between any two steps leaves
+rows from which the next tick goes on; nothing is launched that is not committed, and nothing is freed that
+the engine has not reported ended.
 """
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import TypeVar
 
@@ -32,53 +32,67 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-def run_tick(engine: Engine, *, holder: str = lease.HOLDER, at: datetime | None = None) -> Tick | None:
+class Stopwatch:
+    """How long each step took, in milliseconds."""
+
+    def __init__(self) -> None:
+        self.laps_ms: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, step: str) -> None:
+        now = time.perf_counter()
+        self._last, self.laps_ms[step] = now, (now - self._last) * 1000.0
+
+
+def run_tick(engine: Engine, *, holder: str = lease.HOLDER, watch: Stopwatch | None = None) -> Tick | None:
     """Run one tick; None if another worker holds the lease, or took it over meanwhile."""
     fence = lease.acquire(holder)
     if fence is None:
         return None
     try:
-        return _tick(engine, fence, at)
+        return _tick(engine, fence, watch or Stopwatch())
     except lease.LeaseLost:
-        log.warning("lost the lease in mid-tick: nothing of this tick was applied")
+        log.warning("lost the lease in mid-tick: nothing was written since")
         return None
     finally:
         lease.release(fence)
 
 
-def _tick(engine: Engine, fence: int, at: datetime | None) -> Tick:
-    watch = _Stopwatch()
-    reachable = _listen(engine, fence)
-    engine_ms = watch.lap()
-    now = at or engine.now()
+def _tick(engine: Engine, fence: int, watch: Stopwatch) -> Tick:
+    last = Tick.objects.order_by("-number").first()
+    answered = _listen(engine, fence)
+    watch.lap("listen")
+    # Workers may read clocks that differ a little: in the books time never goes back.
+    now = engine.now() if last is None else max(engine.now(), last.now)
     observed = observe(now)
-    observe_ms = watch.lap()
+    watch.lap("observe")
     decided = plan(observed.world)
-    plan_ms = watch.lap()
+    watch.lap("plan")
     tick = Tick(
-        number=(Tick.objects.order_by("-number").values_list("number", flat=True).first() or 0) + 1,
+        number=last.number + 1 if last else 1,
         fence=fence,
         now=now,
         wall_at=timezone.now(),
         policy_id=observed.policy_id,
-        observe_ms=observe_ms,
-        plan_ms=plan_ms,
-        engine_ms=engine_ms,
-        note="" if reachable else f"the engine {engine.name} did not answer",
     )
     apply(observed, decided, tick)
-    apply_ms = watch.lap()
-    if reachable:
-        carry_out(engine)
-    carry_out_ms = watch.lap()
-    account(now, fence, tick.number)
-    tick.apply_ms, tick.engine_ms = apply_ms + watch.lap(), engine_ms + carry_out_ms
-    tick.save(update_fields=["apply_ms", "engine_ms"])
+    watch.lap("apply")
+    answered = answered and carry_out(engine)
+    watch.lap("carry_out")
+    account(now, fence, tick.number, last.now if last else None)
+    watch.lap("account")
+    _note_costs(tick, watch.laps_ms, "" if answered else f"the engine {engine.name} did not answer")
     return tick
 
 
+def _note_costs(tick: Tick, ms: Mapping[str, float], note: str) -> None:
+    tick.observe_ms, tick.plan_ms, tick.note = ms["observe"], ms["plan"], note
+    tick.apply_ms, tick.engine_ms = ms["apply"] + ms["account"], ms["listen"] + ms["carry_out"]
+    tick.save(update_fields=["observe_ms", "plan_ms", "apply_ms", "engine_ms", "note"])
+
+
 def _listen(engine: Engine, fence: int) -> bool:
-    """Ask the engine about every open run and every node, then write what it said. False if it is out of reach."""
+    """Ask the engine about every open run and node, and write what it said. False if it is out of reach."""
     keys = [str(k) for k in Run.objects.exclude(state=RunState.ENDED).values_list("launch_key", flat=True)]
     try:
         observations = engine.observe(keys)
@@ -87,7 +101,7 @@ def _listen(engine: Engine, fence: int) -> bool:
     except EngineUnreachable:
         log.warning("the engine %s did not answer", engine.name, exc_info=True)
         return False
-    _guarded(fence, lambda: reconcile(engine, now, observations))
+    _guarded(fence, lambda: reconcile(now, observations))
     with transaction.atomic():
         lease.confirm(fence)
         changes = take_in_node_reports(reports, engine.name)
@@ -106,12 +120,12 @@ def _listen(engine: Engine, fence: int) -> bool:
     return True
 
 
-def account(now: datetime, fence: int, number: int) -> dict[State, int]:
+def account(now: datetime, fence: int, number: int, last_now: datetime | None) -> dict[State, int]:
     """Write where every GPU is now that the plan has been applied, and tell the pages."""
     observed = observe(now)
 
     def write() -> dict[State, int]:
-        totals = record_usage(observed, observed.world.reservations)
+        totals = record_usage(observed, last_now)
         data = {"tick": number, "installed": sum(totals.values()), "pending": len(observed.jobs)}
         data |= {state.value: gpus for state, gpus in totals.items()}
         append_events([new_event("capacity", at=now, topics=["capacity"], data=data)])
@@ -125,14 +139,3 @@ def _guarded(fence: int, write: Callable[[], T]) -> T:
     with transaction.atomic():
         lease.confirm(fence)
         return write()
-
-
-class _Stopwatch:
-    def __init__(self) -> None:
-        self.last = time.perf_counter()
-
-    def lap(self) -> float:
-        """Milliseconds since the last lap."""
-        now = time.perf_counter()
-        self.last, lap = now, (now - self.last) * 1000.0
-        return lap

@@ -233,6 +233,8 @@ def _draining(v: Verdict, moment: Moment) -> str:
 def _not_evaluated(v: Verdict, moment: Moment) -> str:
     if v.note == "freed_late":
         return "GPUs came free while this tick was planned: it is tried again at the next one."
+    if v.note == "overtaken":
+        return "It was about to start when its nodes or the job itself changed: it is tried again at once."
     return "Not evaluated yet: it came after the last tick."
 
 

@@ -36,19 +36,30 @@ def take_in_node_reports(reports: Iterable[Report], source: str) -> list[NodeCha
     known against it: what a person or a gate decided stays. A report that does not know changes nothing.
     """
     nodes = {node.name: node for node in Node.objects.all()}
-    changes, heard = [], []
+    changes: list[NodeChange] = []
+    heard: dict[datetime, list[int]] = {}
     for report in reports:
         node = nodes.get(report.node)
         if node is None or report.alive is None:
             continue
-        if report.alive:
-            node.last_seen_at = report.at
-            heard.append(node)
         change = _change(node, report)
-        if change is not None:
-            changes.append(_make(change, source))
-    Node.objects.bulk_update(heard, ["last_seen_at"], batch_size=500)
+        if change is not None and _make(change, source):
+            changes.append(change)
+        elif report.alive:
+            _note_absence(node, report, source)
+        if report.alive:
+            heard.setdefault(report.at, []).append(node.pk)
+    for at, alive in heard.items():
+        Node.objects.filter(pk__in=alive).update(last_seen_at=at)
     return changes
+
+
+def _note_absence(node: Node, report: Report, source: str) -> None:
+    """A node that was lost and came back between two reports has been lost all the same."""
+    if report.since is None or node.last_seen_at is None or node.state != NodeState.ELIGIBLE:
+        return
+    if max(node.last_seen_at, node.state_since) < report.since:
+        _record(node, EvidenceKind.NODE_BACK, report.since, source, "it was lost between two reports")
 
 
 def _change(node: Node, report: Report) -> NodeChange | None:
@@ -60,18 +71,18 @@ def _change(node: Node, report: Report) -> NodeChange | None:
     return None
 
 
-def _make(change: NodeChange, source: str) -> NodeChange:
-    node = change.node
-    node.state, node.state_reason = change.state, change.reason
-    node.state_since = max(change.at, node.state_since)
-    node.save(update_fields=["state", "state_reason", "state_since"])
+def _make(change: NodeChange, source: str) -> bool:
+    """Write it, unless somebody has decided about the node since it was read."""
+    node, since = change.node, max(change.at, change.node.state_since)
+    as_read = Node.objects.filter(pk=node.pk, state=node.state, state_reason=node.state_reason)
+    if not as_read.update(state=change.state, state_reason=change.reason, state_since=since):
+        return False
+    node.state, node.state_reason, node.state_since = change.state, change.reason, since
     kind = EvidenceKind.NODE_BACK if change.state == NodeState.ELIGIBLE else EvidenceKind.NODE_LOST
-    record_evidence(
-        node=node,
-        kind=kind,
-        seen_at=change.at,
-        source=source,
-        detail=change.reason,
-        key=f"{kind}:{node.pk}:{change.at.timestamp():.3f}",
-    )
-    return change
+    _record(node, kind, change.at, source, change.reason)
+    return True
+
+
+def _record(node: Node, kind: EvidenceKind, at: datetime, source: str, detail: str) -> None:
+    key = f"{kind}:{node.pk}:{at.timestamp():.3f}"
+    record_evidence(node=node, kind=kind, seen_at=at, source=source, detail=detail, key=key)
