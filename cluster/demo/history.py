@@ -12,7 +12,7 @@ from cluster.models import SimulatedClock
 from cluster.pipeline.loop import step
 
 HOURS = timedelta(hours=4)
-EVERY = timedelta(seconds=300)
+EVERY = timedelta(seconds=360)
 
 Happening = tuple[datetime, Callable[[], object]]
 """something that a person or the world does at its time"""

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cluster.demo import calibration as fit
-from cluster.demo import history
 from cluster.demo.arrivals import add_arrivals, draw_ahead, submit_due, under_way
 from cluster.demo.generator import GeneratedJob
+from cluster.demo.history import EVERY
 from cluster.demo.seed import demo_notes, ensure_demo, sign_ins
 from cluster.engines.simulated import pin_clock
 from cluster.models import Arrival, Job, SimulatedClock, Tick, UsageInterval
@@ -22,9 +22,8 @@ pytestmark = pytest.mark.django_db
 def short_history(monkeypatch):
     """A few ticks instead of hours, and a tenth of the jobs."""
     monkeypatch.setattr(fit, "LOAD", 0.15)
-    monkeypatch.setattr(history, "HOURS", timedelta(minutes=10))
-    monkeypatch.setattr("cluster.demo.generated_demo.HOURS", timedelta(minutes=10))
-    monkeypatch.setattr("cluster.demo.trace_demo.HOURS", timedelta(minutes=10))
+    monkeypatch.setattr("cluster.demo.generated_demo.HOURS", 2 * EVERY)
+    monkeypatch.setattr("cluster.demo.trace_demo.HOURS", 2 * EVERY)
 
 
 @pytest.fixture
