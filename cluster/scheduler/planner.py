@@ -5,7 +5,7 @@ shrinks while a plan grows: a pass costs one try for each start and one for each
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cluster.scheduler.checklist import Checklist
 from cluster.scheduler.draft import Draft, Rank
@@ -34,8 +34,10 @@ def plan(world: World, explain: bool = True) -> Plan:
 class Pass:
     """One planning pass."""
 
-    def __init__(self, world: World, explain: bool) -> None:
+    def __init__(self, world: World, explain: bool, favoured: Mapping[int, int] | None = None) -> None:
         self.world, self.policy, self.explain = world, world.policy, explain
+        self.favoured = favoured or {}
+        """job id → its turn among the entitled jobs of its tier, by the solver's choice; the others come after"""
         self.draft = Draft(world)
         self.gathering = Gathering(self.draft)
         self.preemption = Preemption(self.draft)
@@ -94,7 +96,8 @@ class Pass:
             return (job.queued_s, job.id)
         claim = self.draft.books.claim(job.shape)
         reserved = job.id in self.draft.reservations
-        return (job.shape.tier.rank, not reserved, not claim.entitled, claim.share, job.queued_s, job.id)
+        turn = self.favoured.get(job.id, len(self.favoured))
+        return (job.shape.tier.rank, not reserved, not claim.entitled, turn, claim.share, job.queued_s, job.id)
 
     # reservations that stand
 

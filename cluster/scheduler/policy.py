@@ -38,6 +38,8 @@ class Policy:
     """The gang for which free capacity is called placeable when no other shape waits."""
     activity_fresh_s: float = 300.0
     """An activity signal older than this is unknown."""
+    solver_limit_s: float = 1.0
+    """Seconds of wall time that the solver may take for one GPU model in one tick; 0 = greedy alone."""
     search_budget: int = 64
     """How many shapes may search for victims in one tick."""
 
