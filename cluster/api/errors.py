@@ -136,11 +136,14 @@ def _fields(context: Mapping[str, Any]) -> Mapping[str, Any]:
     if request.method in ("GET", "HEAD", "OPTIONS"):
         filters = getattr(view, "filterset_class", None)
         return {name: each.field for name, each in filters.base_filters.items()} if filters else {}
-    make = getattr(view, "get_serializer", None)
-    checked = make() if make else None
-    return checked.fields if isinstance(checked, Serializer) else {}
+    form = getattr(view, "form", None)
+    return form.fields if isinstance(form, Serializer) else {}
 
 
 def _short(value: Any) -> Any:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    """The value, or the beginning of it as text where it is long or cannot be written in JSON."""
+    try:
+        text = value if isinstance(value, str) else json.dumps(value, default=str, allow_nan=False)
+    except ValueError:
+        return str(value)[:LONGEST_VALUE]
     return value if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"

@@ -47,9 +47,7 @@ class Jobs(ReadResource):
     @extend_schema(request=JobRequest, responses={201: JobRow})
     def create(self, request: Request, **kwargs: Any) -> Response:
         """Submit a job. Refused at once if it could never run on the cluster as it is installed."""
-        asked = JobRequest(data=request.data)
-        asked.is_valid(raise_exception=True)
-        job = submit_job(by=request.user, **asked.validated_data)
+        job = submit_job(by=request.user, **self.asked(JobRequest))
         return Response(self._shown(job), status=status.HTTP_201_CREATED)
 
     # acting on one
@@ -73,12 +71,11 @@ class Jobs(ReadResource):
         return self._act(ActionRequest, release_job)
 
     def _act(self, form: type[ActionRequest], service: Callable[..., Job]) -> Response:
-        asked = form(data=self.request.data)
-        asked.is_valid(raise_exception=True)
-        version = asked.validated_data.pop("version", None)
+        asked = self.asked(form)
+        version = asked.pop("version", None)
         job = self.get_object()
         with transaction.atomic():
-            done = service(by=self.request.user, job=_claimed(job, version), **asked.validated_data)
+            done = service(by=self.request.user, job=_claimed(job, version), **asked)
         return Response(self._shown(done))
 
     def _shown(self, job: Job) -> Any:

@@ -163,16 +163,14 @@ class Nodes(ReadResource):
     @action(detail=True, methods=["post"])
     def drain(self, request: Request, **kwargs: Any) -> Response:
         """Drain it: no new work; what runs there runs on. It stays so until a person resumes it."""
-        asked = DrainRequest(data=request.data)
-        asked.is_valid(raise_exception=True)
-        drain_node(by=request.user, node=self.get_object(), **asked.validated_data)
+        drain_node(by=request.user, node=self.get_object(), **self.asked(DrainRequest))
         return Response(NodeRow(self.get_object()).data)
 
     @extend_schema(request=ResumeRequest, responses=NodeRow)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, **kwargs: Any) -> Response:
         """Resume it: it takes work again, unless its state forbids that."""
-        ResumeRequest(data=request.data).is_valid(raise_exception=True)
+        self.asked(ResumeRequest)
         resume_node(by=request.user, node=self.get_object())
         return Response(NodeRow(self.get_object()).data)
 

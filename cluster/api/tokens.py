@@ -77,12 +77,11 @@ class Tokens(ReadResource):
         """Make a token: signed in to the pages, or with name and password. A token does not make tokens."""
         if isinstance(request.auth, ApiToken):
             raise PermissionDenied("a token cannot make another: sign in, or send name and password")
-        asked = TokenRequest(data=request.data)
-        asked.is_valid(raise_exception=True)
-        days = asked.validated_data.get("expires_in_days")
+        asked = self.asked(TokenRequest)
+        days = asked.get("expires_in_days")
         token, key = issue_token(
             user=request.user,
-            label=asked.validated_data.get("label", ""),
+            label=asked.get("label", ""),
             expires_in=None if days is None else timedelta(days=days),
         )
         token.token = key  # type: ignore[attr-defined]

@@ -31,6 +31,7 @@ class Resource(GenericViewSet):
     csv_expand = ""
     """A field that holds a list of objects: CSV has a line for each of them."""
     noun = "row"
+    form: BaseSerializer | None = None
 
     @property
     def reader(self) -> Reader:
@@ -38,6 +39,13 @@ class Resource(GenericViewSet):
 
     def get_renderers(self) -> list[BaseRenderer]:
         return [JSONRenderer(), CsvRenderer()] if self.action in self.csv_actions else [JSONRenderer()]
+
+    def asked(self, form: type[BaseSerializer]) -> dict[str, Any]:
+        """The body of a write, checked. Raises ValidationError; the form is kept to say what it would take."""
+        self.form = form(data=self.request.data)
+        self.form.is_valid(raise_exception=True)
+        found: dict[str, Any] = self.form.validated_data
+        return found
 
     def get_object(self) -> Any:
         """The row that the address names. The query filters lists only."""

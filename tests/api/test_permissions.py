@@ -1,4 +1,4 @@
-"""Who may do what: a table of endpoint × role. The answer is a status, and nothing is done that is refused."""
+"""Who may do what: a table of endpoint × role. The answer is a status; what is refused is not done."""
 
 from collections.abc import Mapping
 from typing import Any
