@@ -2,7 +2,7 @@
 
 An id is taken when a row is inserted and becomes visible when its transaction commits, so 7 may appear
 before 6. Whoever read 7 and then resumes "after 7" would never learn of 6. So a row behind a gap waits: until
-the gap is filled, until the database says that every transaction of that time has ended (then the gap is a
+the gap is filled, until every transaction that was writing events at that time has ended (then the gap is a
 rolled-back id and will never be filled), or, at the latest, until LONGEST_GAP_S have passed.
 """
 
@@ -21,18 +21,10 @@ class Numbered(Protocol):
 Row = TypeVar("Row", bound=Numbered)
 
 
-@dataclass(frozen=True, slots=True)
-class Horizon:
-    """Transactions at one moment: all numbers below `oldest` have ended, `next` is not yet given out."""
-
-    oldest: int
-    next: int
-
-
 @dataclass(slots=True)
 class _Wait:
     since: float
-    before: int | None = None  # the first transaction number that cannot fill the gap any more
+    writers: frozenset[str] | None = None  # those that may still fill the gap
 
 
 class InOrder:
@@ -49,16 +41,17 @@ class InOrder:
         """Is some row held back behind a gap?"""
         return bool(self._waits)
 
-    def settle(self, rows: Iterable[Row], now_s: float, horizon: Horizon | None) -> list[Row]:
+    def settle(self, rows: Iterable[Row], now_s: float, writers: frozenset[str] | None) -> list[Row]:
         """The rows that may be passed on, out of all rows after `cursor` in the order of their ids.
 
-        `horizon` must have been read before the rows were: what had ended then is visible in them.
+        `writers` are the transactions that are writing events; None = not known. They must have been read
+        before the rows were: what had ended then is visible in them.
         """
         settled: list[Row] = []
         blocked = False
         for row in rows:
             follows = row.id == self.cursor + 1 or not self._gaps_fill
-            ripe = follows or self._is_ripe(row.id, now_s, horizon)  # asked of all: they wait side by side
+            ripe = follows or self._is_ripe(row.id, now_s, writers)  # asked of all: they wait side by side
             blocked = blocked or not ripe
             if not blocked:
                 settled.append(row)
@@ -66,16 +59,12 @@ class InOrder:
                 self._waits.pop(row.id, None)
         return settled
 
-    def _is_ripe(self, row_id: int, now_s: float, horizon: Horizon | None) -> bool:
+    def _is_ripe(self, row_id: int, now_s: float, writers: frozenset[str] | None) -> bool:
         """Can nothing come before this row any more? Starts its wait when it is seen for the first time."""
         wait = self._waits.get(row_id)
-        if wait is None:
+        if wait is None:  # the writers of this round were read before the row was: they are of no use yet
             self._waits[row_id] = _Wait(now_s)
             return False
-        if wait.before is None and horizon is not None:
-            # Noted on the second sight, not the first: a statement that has taken its id may need a moment
-            # until its transaction has a number.
-            wait.before = horizon.next
-            return False
-        over = wait.before is not None and horizon is not None and horizon.oldest >= wait.before
-        return over or now_s - wait.since >= LONGEST_GAP_S
+        if writers is not None:
+            wait.writers = writers if wait.writers is None else wait.writers & writers
+        return wait.writers == frozenset() or now_s - wait.since >= LONGEST_GAP_S

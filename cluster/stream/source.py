@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from cluster.models import Event
 from cluster.selectors.cursor import settled_cursor
-from cluster.stream.order import Horizon
 from tenancy.permissions import Grants
 
 BATCH = 500
@@ -59,17 +58,21 @@ def after(cursor: int, *, upto: int | None = None, limit: int = BATCH) -> list[E
     return [EventRow(*values) for values in fields]
 
 
-def horizon() -> Horizon | None:
-    """Which transactions have ended by now; None where the database does not say."""
+def writers() -> frozenset[str] | None:
+    """The transactions that have written events and are still open; None where the database does not say.
+
+    PostgreSQL takes the lock on the table before the statement takes an id, and keeps it to the end.
+    """
     if connection.vendor != "postgresql":
         return None
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint "
-            "FROM pg_current_snapshot() AS s"
+            "SELECT virtualtransaction FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+            "WHERE datname = current_database() AND locktype = 'relation' AND relation = %s::regclass "
+            "AND mode = 'RowExclusiveLock'",
+            [Event._meta.db_table],
         )
-        oldest, following = cursor.fetchone()
-    return Horizon(oldest, following)
+        return frozenset(row[0] for row in cursor.fetchall())
 
 
 def grants_of(watchers: Iterable[Watcher]) -> dict[Watcher, Grants]:

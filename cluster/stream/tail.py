@@ -119,11 +119,11 @@ class Tail:
             self._order = InOrder(head, gaps_fill=gaps_fill)
             self._ready.set()
         order = self._order
-        horizon = await database_sync_to_async(source.horizon)() if order.is_waiting else None
+        writers = await database_sync_to_async(source.writers)() if order.is_waiting else None
         rows = await database_sync_to_async(source.after)(order.cursor)
         grants = await self._grants() if rows else {}
         # From here on nothing waits: the cursor moves only together with what is given out.
-        settled = order.settle(rows, time.monotonic(), horizon)
+        settled = order.settle(rows, time.monotonic(), writers)
         if settled:
             self._give(settled, grants)
         else:

@@ -52,7 +52,8 @@ class Page:
 
     async def disconnect(self):
         await self.socket.send_input({"type": "websocket.disconnect", "code": 1000})
-        await self.socket.wait(5)
+        with contextlib.suppress(asyncio.CancelledError):  # a failed wait has ended the consumer already
+            await self.socket.wait(5)
 
     async def says(self, text):
         await self.socket.send_input({"type": "websocket.receive", "text": text})

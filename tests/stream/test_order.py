@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.stream.order import LONGEST_GAP_S, Horizon, InOrder
+from cluster.stream.order import LONGEST_GAP_S, InOrder
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,18 @@ def test_gaps_are_waited_for_side_by_side_not_one_after_the_other():
     assert ids(order.settle(rows(2, 4, 6, 8), LONGEST_GAP_S, None)) == [2, 4, 6]
 
 
-def test_a_rolled_back_id_holds_nobody_up_once_all_transactions_of_its_time_have_ended():
+def test_a_rolled_back_id_holds_nobody_up_once_those_who_wrote_at_its_time_have_ended():
     order = InOrder(5, gaps_fill=True)
     assert ids(order.settle(rows(7), 0.0, None)) == []
-    assert ids(order.settle(rows(7), 1.0, Horizon(oldest=100, next=120))) == []
-    assert ids(order.settle(rows(7), 2.0, Horizon(oldest=119, next=130))) == []
-    assert ids(order.settle(rows(7), 3.0, Horizon(oldest=120, next=131))) == [7]
+    assert ids(order.settle(rows(7), 1.0, frozenset({"a", "b"}))) == []
+    assert ids(order.settle(rows(7), 2.0, frozenset({"b", "later"}))) == []
+    assert ids(order.settle(rows(7), 3.0, frozenset({"later"}))) == [7]
+
+
+def test_with_nobody_writing_a_gap_is_final_at_second_sight():
+    order = InOrder(5, gaps_fill=True)
+    assert ids(order.settle(rows(7), 0.0, None)) == []
+    assert ids(order.settle(rows(7), 0.1, frozenset())) == [7]
 
 
 def test_where_commits_are_in_order_a_gap_is_a_deleted_row_and_nothing_waits():
