@@ -1,13 +1,14 @@
 """GPU-hours and cost by hour, state and tenant. Hours that are over are counted once, then cached."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 
 from django.core.cache import cache
-from django.db.models import Q
+from django.db.models import FloatField, Q
+from django.db.models.functions import Cast
 
 from cluster.models import CapacityState, UsageInterval
 from cluster.selectors.capacity import WASTED
@@ -77,14 +78,17 @@ def _total(values: dict[Key, float], states: Sequence[str], tenants: Iterable[in
 
 
 def usage_by_hour(start: datetime, end: datetime) -> list[Usage]:
-    """The window cut at full hours (UTC), oldest first. Two queries at the most."""
+    """The window cut at full hours (UTC), oldest first.
+
+    One query for each run of hours that are not in the cache: usually two, for the broken hours at both ends.
+    """
     pieces, epoch = _cut(start, end), _epoch()
     kept = cache.get_many([_cache_key(epoch, *piece) for piece in pieces])
     found: dict[Piece, Usage] = {}
     for piece in pieces:
         if (usage := kept.get(_cache_key(epoch, *piece))) is not None:
             found[piece] = usage
-    if missing := [piece for piece in pieces if piece not in found]:
+    for missing in _runs([piece for piece in pieces if piece not in found]):
         counted = _count(missing)
         final = {_cache_key(epoch, *p): u for p, u in counted.items() if _is_settled(p, now=end)}
         cache.set_many(final, _KEPT_S)
@@ -109,6 +113,17 @@ def _cut(start: datetime, end: datetime) -> list[Piece]:
     return pieces
 
 
+def _runs(pieces: Iterable[Piece]) -> list[list[Piece]]:
+    """The pieces in groups without a gap between them."""
+    groups: list[list[Piece]] = []
+    for piece in pieces:
+        if groups and groups[-1][-1][1] == piece[0]:
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    return groups
+
+
 def _is_settled(piece: Piece, now: datetime) -> bool:
     """A full hour, so long over that no late report changes it any more."""
     return piece[1] - piece[0] == HOUR and piece[1] + _SETTLED < now
@@ -125,31 +140,25 @@ def _epoch() -> str:
 
 
 def _count(pieces: list[Piece]) -> dict[Piece, Usage]:
-    counted = {piece: Usage(*piece) for piece in pieces}
-    first, last = pieces[0][0], pieces[-1][1]
+    """Counted from the intervals in one pass. `pieces` are in order and do not overlap."""
+    counted = [Usage(*piece) for piece in pieces]
+    ends = [end for _, end in pieces]
+    first, last = pieces[0][0], ends[-1]
     rows = UsageInterval.objects.filter(started_at__lt=last).filter(
         Q(ended_at__isnull=True) | Q(ended_at__gt=first)
     )
-    fields = ("state", "tenant_id", "gpus", "loan_gpus", "usd_per_gpu_hour", "started_at", "ended_at")
-    for state, tenant, gpus, loan, rate, began, ended in rows.order_by().values_list(*fields).iterator(2000):
-        _spread(counted, (tenant, state), gpus, loan, rate, began, ended or last)
-    return counted
-
-
-def _spread(
-    counted: dict[Piece, Usage],
-    key: Key,
-    gpus: int,
-    loan: int,
-    rate: Decimal,
-    began: datetime,
-    ended: datetime,
-) -> None:
-    for (start, end), usage in counted.items():
-        if began >= end or ended <= start:
-            continue
-        hours = (min(ended, end) - max(began, start)) / HOUR
-        usage.gpu_hours[key] += gpus * hours
-        usage.usd[key] += gpus * hours * float(rate)
-        if loan and key[0] is not None:
-            usage.loan_gpu_hours[key[0]] += loan * hours
+    rate = Cast("usd_per_gpu_hour", FloatField())
+    fields = ("state", "tenant_id", "gpus", "loan_gpus", "rate", "started_at", "ended_at")
+    for state, tenant, gpus, loan, usd, began, ended in (
+        rows.order_by().annotate(rate=rate).values_list(*fields).iterator(2000)
+    ):
+        until = ended or last
+        for usage in counted[bisect_right(ends, began) :]:
+            if usage.start >= until:
+                break
+            hours = (min(until, usage.end) - max(began, usage.start)) / HOUR
+            usage.gpu_hours[tenant, state] += gpus * hours
+            usage.usd[tenant, state] += gpus * hours * usd
+            if loan and tenant is not None:
+                usage.loan_gpu_hours[tenant] += loan * hours
+    return dict(zip(pieces, counted, strict=True))
