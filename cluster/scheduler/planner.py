@@ -132,11 +132,15 @@ class Pass:
         return False
 
     def _start(self, job: JobView, rank: Rank, claim: Claim) -> bool:
-        unlocked = self.draft.open_to(job.id, rank)
-        placement = self.draft.place(job.shape, unlocked)
-        if placement is not None:
-            self.draft.start(job, placement, claim, unlocked, backfill=False)
-        return placement is not None
+        own = [job.id] if job.id in self.draft.locks else []
+        every = self.draft.open_to(job.id, rank)
+        # What a lesser gang has gathered is touched only when there is no other room: it would gather for ever.
+        for unlocked in (own, every) if len(every) > len(own) else (own,):
+            placement = self.draft.place(job.shape, unlocked)
+            if placement is not None:
+                self.draft.start(job, placement, claim, unlocked, backfill=False)
+                return True
+        return False
 
     def _backfill(self, job: JobView, rank: Rank, claim: Claim) -> bool:
         """Start the job, or a shorter one of its shape, on GPUs held for others if it is out in time."""
@@ -152,7 +156,7 @@ class Pass:
         in_time = own + [other for other in others if needs_s <= slack[other]]
         placement = self.draft.place(job.shape, in_time)
         if placement is not None:
-            self.draft.start(job, placement, claim, in_time, backfill=True)
+            self.draft.start(job, placement, claim, in_time, backfill=not easy)
         return placement is not None
 
     def _slack_s(self, job_id: int) -> float:
