@@ -51,7 +51,7 @@ def _of_serializer(field: Any) -> str | None:
             return "a number" + _range(field.min_value, field.max_value)
         case serializers.DateTimeField():
             return TIME
-        case serializers.JSONField():
+        case serializers.JSONField() | serializers.DictField():
             return "a JSON object"
         case serializers.CharField():
             least = "" if field.allow_blank else "non-empty "

@@ -41,7 +41,7 @@ class Resource(GenericViewSet):
         return [JSONRenderer(), CsvRenderer()] if self.action in self.csv_actions else [JSONRenderer()]
 
     def asked(self, form: type[BaseSerializer]) -> dict[str, Any]:
-        """The body of a write, checked. Raises ValidationError; the form is kept to say what it would take."""
+        """The body of a write, checked. Raises ValidationError; the form is kept, to say what it takes."""
         self.form = form(data=self.request.data)
         self.form.is_valid(raise_exception=True)
         found: dict[str, Any] = self.form.validated_data
