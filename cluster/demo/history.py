@@ -12,7 +12,8 @@ from cluster.models import SimulatedClock
 from cluster.pipeline.loop import step
 
 HOURS = timedelta(hours=4)
-EVERY = timedelta(seconds=360)
+EVERY = timedelta(seconds=300)
+"""No longer than an activity signal counts as fresh: else the end of each step would be booked as unknown."""
 
 Happening = tuple[datetime, Callable[[], object]]
 """something that a person or the world does at its time"""
