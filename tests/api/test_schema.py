@@ -10,6 +10,9 @@ from django.core.management import call_command
 from drf_spectacular.drainage import GENERATOR_STATS
 
 CHROMIUM = "/usr/bin/chromium"
+TELL_VIOLATIONS = (
+    "document.addEventListener('securitypolicyviolation', event => console.error(event.violatedDirective))"
+)
 
 
 def test_the_schema_is_valid_and_without_a_warning(db):
@@ -56,9 +59,7 @@ def page(live_server) -> Iterator[tuple[object, list[str]]]:
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         tab, complaints = browser.new_page(), []
-        tab.add_init_script(
-            "document.addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective))"
-        )
+        tab.add_init_script(TELL_VIOLATIONS)
         tab.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
         tab.on("requestfailed", lambda r: complaints.append(f"failed: {r.url}"))
         tab.on(
