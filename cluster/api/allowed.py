@@ -24,19 +24,21 @@ MENDS = {
     "preemptible": "set it to true, or choose a higher tier",
     "reason": "say it in a few words",
     "format": "use json, or csv where the answer is a list",
+    "from": f"give {TIME}, before `to`",
+    "to": f"give {TIME}, after `from`",
     "version": "leave it out, or read the job again and state the version it has now",
 }
-"""For refusals of services, which know more than the type of the field."""
+"""Where more is known than the type of the field says."""
 
 
-def mend(name: str, field: Any = None, *, by_service: bool = False) -> str | None:
-    """How to put it right; None where nothing is known of the field."""
+def mend(name: str, field: Any = None, *, by_service: bool = False) -> str:
+    """How to put it right, as well as is known."""
     if by_service and name in MENDS:
         return MENDS[name]
     if name in KNOWN_AT:
         return f"give a name from {KNOWN_AT[name]}"
     words = _of_form(field) if isinstance(field, forms.Field) else _of_serializer(field)
-    return f"give {words}" if words else MENDS.get(name)
+    return f"give {words}" if words else MENDS.get(name, "leave it out, or give what is allowed")
 
 
 def _of_serializer(field: Any) -> str | None:

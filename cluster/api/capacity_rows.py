@@ -1,6 +1,7 @@
 """Capacity as the API shows it."""
 
 from django_filters import rest_framework as filters
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from cluster.api.fields import Name, Row
@@ -49,6 +50,7 @@ class ModelRow(serializers.Serializer):
     unavailable = serializers.IntegerField()
 
 
+@extend_schema_serializer(many=False)
 class CapacityRow(serializers.Serializer):
     as_of = serializers.DateTimeField(allow_null=True, help_text="The last tick, on the engine's clock.")
     tick = serializers.IntegerField(allow_null=True)

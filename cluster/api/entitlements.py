@@ -21,7 +21,7 @@ class EntitlementRow(Row):
 
 class EntitlementFilter(filters.FilterSet):
     tenant = TenantFilter()
-    gpu_model = filters.CharFilter(max_length=64, help_text="Name of a GPU model.")
+    gpu_model = filters.CharFilter(help_text="Name of a GPU model.")
 
 
 class Entitlements(ReadResource):

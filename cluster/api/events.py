@@ -40,7 +40,6 @@ class EventRow(Masked, Row):
 
 class EventFilter(filters.FilterSet):
     kind = filters.CharFilter(
-        max_length=32,
         help_text="Such as `job.held`; with a dot at its end (`job.`) all that begin so.",
         method="of_kind",
     )

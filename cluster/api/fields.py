@@ -58,3 +58,24 @@ class Row(serializers.ModelSerializer):
         for field in fields.values():
             field.read_only, field.required = True, False
         return fields
+
+
+class Text(serializers.CharField):
+    """Text that a client sends. A number is not taken for text."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class Closed(serializers.Serializer):
+    """Refuses fields that it does not know: a misspelt one must not be passed over."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, dict):
+            unknown = sorted(str(key) for key in data if key not in self.fields)
+            if unknown:
+                message = f"there is no such field; allowed: {', '.join(self.fields)}"
+                raise serializers.ValidationError(dict.fromkeys(unknown, message))
+        return super().to_internal_value(data)

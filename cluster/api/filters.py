@@ -21,16 +21,17 @@ EARLIEST, LATEST = datetime(1970, 1, 2, tzinfo=UTC), datetime(2200, 1, 1, tzinfo
 
 
 class MomentField(IsoDateTimeField):
-    """A time in ISO 8601, within the years that every database and clock can hold."""
+    """A time in ISO 8601, kept within the years that every database and clock can hold.
+
+    For the edge of a window that makes no difference.
+    """
 
     def to_python(self, value: Any) -> datetime | None:
         try:
             moment = super().to_python(value)
-            if moment is None or EARLIEST <= moment <= LATEST:
-                return moment
-        except OverflowError:
-            pass
-        raise ValidationError(f"{value!r} is out of range: {EARLIEST:%Y} to {LATEST:%Y}")
+        except OverflowError:  # the zone takes it out of the calendar
+            return EARLIEST if str(value).startswith("0") else LATEST
+        return None if moment is None else min(max(moment, EARLIEST), LATEST)
 
 
 class _YesNoField(forms.Field):

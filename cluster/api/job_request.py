@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from cluster import clock
-from cluster.api.fields import Name, Word
+from cluster.api.fields import Closed, Name, Text, Word
 from cluster.models import Kind, Locality, Tier
 from fleet.models import GpuModel
 from tenancy.models import Tenant
@@ -16,18 +16,7 @@ MOST = 2**31 - 1
 LARGEST_WORKLOAD_BYTES = 16_384
 DEEPEST_WORKLOAD = 16
 LATEST_YEARS = 10
-
-
-class Closed(serializers.Serializer):
-    """Refuses fields that it does not know: a misspelt one must not be passed over."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict):
-            unknown = sorted(str(key) for key in data if key not in self.fields)
-            if unknown:
-                message = f"there is no such field; allowed: {', '.join(self.fields)}"
-                raise serializers.ValidationError(dict.fromkeys(unknown, message))
-        return super().to_internal_value(data)
+EARLIEST_YEAR = 1970
 
 
 def _count(*, least: int = 0, **kwargs: Any) -> serializers.IntegerField:
@@ -38,7 +27,7 @@ class JobRequest(Closed):
     """Give `gpus`, or `nodes` and `gpus_per_node`. What is left out has its usual value."""
 
     tenant = Name(queryset=Tenant.objects.all(), help_text="Who asks.")
-    name = serializers.CharField(max_length=128)
+    name = Text(max_length=128)
     gpus = _count(least=1, allow_null=True, help_text="GPUs of the whole gang.")
     nodes = _count(least=1, allow_null=True)
     gpus_per_node = _count(least=1, allow_null=True)
@@ -63,9 +52,9 @@ class JobRequest(Closed):
     readiness_timeout_s = _count(least=1)
     retry_limit = _count()
     preemption_budget = _count()
-    dataset = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    dataset = Text(max_length=200, required=False, allow_blank=True)
     dataset_gb = serializers.FloatField(min_value=0, max_value=1e9, required=False, allow_null=True)
-    code_version = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    code_version = Text(max_length=200, required=False, allow_blank=True)
     not_before = serializers.DateTimeField(required=False, allow_null=True)
     workload = serializers.DictField(required=False, help_text="Passed to the engine as it is.")
 
@@ -77,8 +66,10 @@ class JobRequest(Closed):
         return value
 
     def validate_not_before(self, value: datetime | None) -> datetime | None:
-        if value is not None and abs(value.year - clock.now().year) > LATEST_YEARS:
-            raise serializers.ValidationError(f"it is more than {LATEST_YEARS} years from now")
+        if value is not None and not EARLIEST_YEAR <= value.year <= clock.now().year + LATEST_YEARS:
+            raise serializers.ValidationError(
+                f"it is more than {LATEST_YEARS} years from now, or before 1970"
+            )
         return value
 
 
@@ -111,4 +102,4 @@ class ActionRequest(Closed):
 
 
 class HoldRequest(ActionRequest):
-    reason = serializers.CharField(max_length=200, help_text="Why: whoever waits for it will read it.")
+    reason = Text(max_length=200, help_text="Why: whoever waits for it will read it.")

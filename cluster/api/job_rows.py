@@ -131,12 +131,8 @@ class JobFilter(filters.FilterSet):
     admin_hold = YesNoFilter(field_name="admin_hold")
     submitted_from, submitted_to = FromFilter("submitted_at"), ToFilter("submitted_at")
     ended_from, ended_to = FromFilter("ended_at"), ToFilter("ended_at")
-    owner = filters.CharFilter(
-        method="of_owner", max_length=150, help_text="User name; finds jobs that you may see."
-    )
-    name = filters.CharFilter(
-        method="named", max_length=128, help_text="Part of the name; finds jobs that you may see."
-    )
+    owner = filters.CharFilter(method="of_owner", help_text="User name; finds jobs that you may see.")
+    name = filters.CharFilter(method="named", help_text="Part of the name; finds jobs that you may see.")
 
     def of_owner(self, rows: QuerySet[Job], field: str, value: str) -> QuerySet[Job]:
         return self._seen(rows).filter(owner__username=value)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpResponseBase
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -40,6 +40,7 @@ class LenderRow(serializers.Serializer):
     entitled_gpus = serializers.IntegerField(source="entitled")
 
 
+@extend_schema_serializer(many=False)
 class LoansNow(serializers.Serializer):
     as_of = serializers.DateTimeField(allow_null=True, help_text="The last tick.")
     gpus = serializers.IntegerField(help_text="On loan.")

@@ -12,9 +12,8 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from cluster.api.fields import Name, Row, TextOrNull
+from cluster.api.fields import Closed, Name, Row, Text, TextOrNull
 from cluster.api.filters import FromFilter, GpuModelFilter, NameFilter, ToFilter, WordsFilter, YesNoFilter
-from cluster.api.job_request import Closed
 from cluster.api.viewset import ReadResource
 from cluster.models import Allocation
 from cluster.services.drain_node import drain_node, resume_node
@@ -117,7 +116,7 @@ class EvidenceFilter(filters.FilterSet):
 
 
 class DrainRequest(Closed):
-    reason = serializers.CharField(max_length=200, help_text="Why: the next on duty will read it.")
+    reason = Text(max_length=200, help_text="Why: the next on duty will read it.")
 
 
 class ResumeRequest(Closed):

@@ -4,8 +4,10 @@ import re
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import force_instance
 
 from cluster.api.about import ABOUT, TAGS
+from cluster.api.fields import Closed
 
 PROBLEM = {
     "type": "object",
@@ -74,6 +76,11 @@ class Schema(AutoSchema):
         """Clients generate classes out of these names: a job is `Job` there, not `JobRow`."""
         name: str = super()._get_serializer_name(*args, **kwargs)
         return name.removesuffix("Row")
+
+    def _map_basic_serializer(self, serializer: Any, direction: Any) -> dict[str, Any]:
+        schema: dict[str, Any] = super()._map_basic_serializer(serializer, direction)
+        is_closed = isinstance(force_instance(serializer), Closed)
+        return {**schema, "additionalProperties": False} if is_closed else schema
 
     def _get_response_for_code(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         response: dict[str, Any] = super()._get_response_for_code(*args, **kwargs)

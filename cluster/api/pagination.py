@@ -51,9 +51,10 @@ class Pages(PageNumberPagination):
         return list(self.page)
 
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
+        number = {"type": "integer", "minimum": 1, "maximum": LARGEST_ID, "default": 1}
         size = {"type": "integer", "minimum": 1, "maximum": self.max_page_size, "default": self.page_size}
         return [
-            _parameter("page", self.page_query_description, {"type": "integer", "minimum": 1, "default": 1}),
+            _parameter("page", self.page_query_description, number),
             _parameter("page_size", self.page_size_query_description, size),
         ]
 

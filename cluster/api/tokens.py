@@ -13,8 +13,7 @@ from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from cluster.api.fields import Row
-from cluster.api.job_request import Closed
+from cluster.api.fields import Closed, Row, Text
 from cluster.api.viewset import ReadResource
 from tenancy.models import ApiToken
 from tenancy.services.issue_token import LONGEST, issue_token
@@ -38,9 +37,7 @@ class NewToken(TokenRow):
 
 
 class TokenRequest(Closed):
-    label = serializers.CharField(
-        max_length=64, required=False, allow_blank=True, help_text="What it is for."
-    )
+    label = Text(max_length=64, required=False, allow_blank=True, help_text="What it is for.")
     expires_in_days = serializers.IntegerField(
         min_value=1, max_value=LONGEST.days, required=False, help_text="Usually 90."
     )

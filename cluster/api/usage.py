@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.http import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -70,6 +70,7 @@ class IdentityRow(serializers.Serializer):
     )
 
 
+@extend_schema_serializer(many=False)
 class UsageAnswer(serializers.Serializer):
     start = serializers.DateTimeField(
         help_text="No earlier than the first record: before it nothing is known."

@@ -38,7 +38,8 @@ class Resource(GenericViewSet):
         return reader_of(self.request)
 
     def get_renderers(self) -> list[BaseRenderer]:
-        return [JSONRenderer(), CsvRenderer()] if self.action in self.csv_actions else [JSONRenderer()]
+        is_list = self.action in self.csv_actions or self.action is None  # no such method: to be said as such
+        return [JSONRenderer(), CsvRenderer()] if is_list else [JSONRenderer()]
 
     def asked(self, form: type[BaseSerializer]) -> dict[str, Any]:
         """The body of a write, checked. Raises ValidationError; the form is kept, to say what it takes."""
