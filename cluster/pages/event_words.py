@@ -25,7 +25,7 @@ JOB_SAYINGS: Mapping[str, Callable[[Data], str]] = {
     "job.preempting": lambda d: f"got its checkpoint signal {_RULES.get(d.get('rule'), '')}".strip(),
     "job.preempts": lambda d: f"makes job {d.get('victim')} give way",
     "job.requeued": lambda d: f"is back in the queue: {_outcome(d.get('why'))}",
-    "job.failed": lambda d: f"failed{': ' + str(d['reason']) if d.get('reason') else ''}",
+    "job.failed": lambda d: _failed(d.get("reason")),
     "job.completed": lambda d: "completed",
     "job.cancelled": lambda d: f"was cancelled{_by(d)}",
     "job.cancelling": lambda d: f"is being stopped{_by(d)}",
@@ -39,6 +39,13 @@ NODE_SAYINGS: Mapping[str, Callable[[Data], str]] = {
     "node.resume": lambda d: f"takes work again: {d.get('by')} resumed it",
     "node.eligible": lambda d: "takes work again",
 }
+
+
+def _failed(reason: Any) -> str:
+    """The loop's reasons are clauses about the job: "it failed by itself"."""
+    if not reason:
+        return "failed"
+    return str(reason).removeprefix("it ") if str(reason).startswith("it failed") else f"failed: {reason}"
 
 
 def _by(data: Data) -> str:

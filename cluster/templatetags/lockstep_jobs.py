@@ -53,12 +53,11 @@ def expected(context: template.Context, job: Job) -> SafeString:
         return format_html(
             '<span class="muted" title="{}">–</span>', "Not foreseen by replaying the present queue"
         )
-    ninety = forecast.p90_at
-    late = (
-        format_html('<span class="sub">90 % by {}</span>', words.short_time(ninety, _now(context)))
-        if ninety
-        else ""
-    )
+    late = ""
+    if forecast.p90_at is not None:
+        said = words.duration((forecast.p90_at - _now(context)).total_seconds())
+        full = words.full_time(forecast.p90_at)
+        late = format_html('<span class="sub" title="With 90 % by {}">90 %: {}</span>', full, said)
     return format_html("{}{}", until(context, forecast.median_at), late)
 
 

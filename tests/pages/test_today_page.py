@@ -26,7 +26,7 @@ def test_the_headline_names_its_denominator(scene, owner):
 def test_the_segments_of_the_bar_sum_to_the_installed_gpus(scene, owner):
     text = owner.get("/").content.decode()
     counts = {
-        s: int(n) for s, n in re.findall(r'<span data-value="(\w+)">(\d+)</span> <span class="share">', text)
+        s: int(n) for s, n in re.findall(r'<span data-value="(\w+)">(\d+)</span> <span class="share"', text)
     }
     assert list(counts) == CapacityState.values
     assert sum(counts.values()) == capacity_now().installed == 64

@@ -2,8 +2,9 @@
 //
 // The words by the clock are the truth about the connection: Live, Reconnecting (12 s), Paused, Stale since 14:02.
 
+import { drawCapacity } from "./capacity.js";
 import { morph } from "./morph.js";
-import { engineNow, stamp } from "./time.js";
+import { stamp } from "./time.js";
 
 const FIRST_WAIT_MS = 800;
 const LONGEST_WAIT_MS = 30_000;
@@ -133,7 +134,7 @@ class Connection {
       this.seen.set(topic, cursor);
       this.cursor = Math.max(this.cursor ?? 0, cursor);
       this.heard();
-      if (!missed) drawNumbers(topic, message.data ?? {});
+      if (!missed && topic === "capacity") drawCapacity(message.data ?? {});
       this.refresher.mark(topic);
     } else if (type === "refetch") {
       this.heard();
@@ -200,15 +201,6 @@ class Connection {
   }
 }
 
-// Numbers that came with the event are drawn at once; the partial follows and brings everything else.
-function drawNumbers(topic, data) {
-  const places = document.querySelectorAll(`[data-live~="${CSS.escape(topic)}"] [data-value]`);
-  for (const place of places) {
-    const value = data[place.dataset.value];
-    if (typeof value === "number") place.textContent = value.toLocaleString("en-GB");
-  }
-}
-
 const topics = (document.body.dataset.liveTopics ?? "").split(" ").filter(Boolean);
 if (topics.length && button) {
   const start = document.body.dataset.liveCursor;
@@ -237,5 +229,3 @@ if (topics.length && button) {
   window.addEventListener("pagehide", () => connection.socket?.close());
   window.addEventListener("pageshow", (event) => event.persisted && !connection.paused && connection.resume());
 }
-
-export { engineNow };
