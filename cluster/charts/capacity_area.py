@@ -49,9 +49,10 @@ def capacity_area(history: History, labels: Mapping[str, str], zone: tzinfo) -> 
         if history.gpus and any(history.gpus[state])
     ]
     layout = {
-        "xaxis": {"type": "date", "title": {"text": str(zone)}, "showgrid": False},
+        "xaxis": {"type": "date", "title": {"text": str(zone), "standoff": 22}, "showgrid": False},
         "yaxis": {"title": {"text": "GPUs"}, "rangemode": "tozero", "tickformat": ",d"},
         "hoverlabel": {"namelength": -1},
-        "height": 250,
+        "height": 260,
+        "margin": {"l": 44, "r": 12, "t": 8, "b": 52},
     }
     return {"data": data, "layout": layout}

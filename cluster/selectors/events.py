@@ -27,7 +27,8 @@ NOTABLE = (
 def notable(limit: int = 10) -> list[Event]:
     """The last notable events, newest first."""
     rows = Event.objects.filter(kind__in=NOTABLE).select_related("job", "job__tenant", "node")
-    return list(rows.order_by("-id")[:limit])
+    # By their own time: an engine may report an end after things that happened later.
+    return sorted(rows.order_by("-id")[:limit], key=lambda event: (event.at, event.pk), reverse=True)
 
 
 def of_job(job_id: int, limit: int = 60) -> list[Event]:
