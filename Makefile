@@ -11,7 +11,8 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 PY := .venv/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes
+# Modules are compiled when they are first imported: most never are, and it halves the installation.
+PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes
 TESTS ?= tests
 WORKERS ?= 2
 
