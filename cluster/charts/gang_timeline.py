@@ -48,6 +48,7 @@ class _Drawing:
             "y": [place for place, _, _ in rows],
             "base": [self.clock(band.start) for _, _, band in rows],
             "x": [(self._end(band) - band.start).total_seconds() * 1000 for _, _, band in rows],
+            "width": 0.68,  # else each kind of band gets a width of its own
             "marker": _marker(look),
             "customdata": [{"href": f"/jobs/{lane.job_id}/"} for _, lane, _ in rows],
             "hovertext": [self._hover(look["name"], lane, band) for _, lane, band in rows],

@@ -13,6 +13,7 @@ from cluster.scheduler import capacity as capacity_of
 from cluster.scheduler.holdings import Holdings
 from fleet.models import Node, NodeState
 
+WIDEST = 16
 GLYPHS: Mapping[str, str] = {
     NodeState.SUSPECT: "S",
     NodeState.QUARANTINE: "Q",
@@ -55,13 +56,11 @@ class Cell:
         return len(self.gpus) <= 1
 
     @property
-    def segments(self) -> list[tuple[str, int, int]]:
-        """(state, first GPU, GPUs): how the cell is divided."""
-        found, at = [], 0
-        for state, gpus in self.gpus.items():
-            found.append((state, at, gpus))
-            at += gpus
-        return found
+    def segments(self) -> list[tuple[str, int]]:
+        """(state, width): how the cell is divided, in GPUs; in sixteenths where a node has more."""
+        if self.total <= WIDEST:
+            return list(self.gpus.items())
+        return [(state, max(1, round(WIDEST * gpus / self.total))) for state, gpus in self.gpus.items()]
 
     @property
     def glyph(self) -> str:

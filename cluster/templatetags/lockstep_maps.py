@@ -21,16 +21,7 @@ def node_cell(cell: Cell, dimmed: Container[str] = ()) -> SafeString:
     said = cell.words
     classes = f"node s-{cell.main_state}{' is-dim' if cell.name in dimmed else ''}"
     rows = () if cell.is_uniform else cell.segments
-    parts = format_html_join("", '<rect class="s-{}" x="{}" width="{}" height="1"></rect>', rows)
-    inner = (
-        format_html(
-            '<svg viewBox="0 0 {} 1" preserveAspectRatio="none" aria-hidden="true">{}</svg>',
-            cell.total,
-            parts,
-        )
-        if parts
-        else ""
-    )
+    inner = format_html_join("", '<i class="s-{} n{}"></i>', rows)
     glyph = format_html("<b><span>{}</span></b>", cell.glyph) if cell.glyph else ""
     return format_html(
         '<a class="{}" href="/nodes/{}/" aria-label="{}">{}{}</a>', classes, cell.name, said, inner, glyph

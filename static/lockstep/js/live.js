@@ -146,7 +146,8 @@ class Connection {
 
   heard() {
     this.heardAt = Date.now();
-    document.querySelectorAll("[data-partial].is-stale").forEach((element) => {
+    delete document.body.dataset.stale;
+    document.querySelectorAll(".is-stale").forEach((element) => {
       element.classList.remove("is-stale");
       element.removeAttribute("title");
     });
@@ -180,7 +181,8 @@ class Connection {
 
   stale(since) {
     show("stale", `Stale since ${stamp(new Date(since))}`);
-    document.querySelectorAll("[data-live][data-partial]").forEach((element) => element.classList.add("is-stale"));
+    document.body.dataset.stale = "1";
+    document.querySelectorAll("[data-live][data-partial], [data-figure]").forEach((each) => each.classList.add("is-stale"));
   }
 
   pause(reason) {

@@ -39,7 +39,8 @@ export function duration(seconds) {
 
 function tickTimes() {
   const now = engineNow();
-  if (!now || document.hidden) return;
+  // Without the server the clock is only a guess: it stands still until somebody knows better.
+  if (!now || document.hidden || document.body.dataset.stale) return;
   for (const element of document.querySelectorAll("time[data-since]")) {
     const words = duration((now - Date.parse(element.dateTime)) / 1000);
     const text = element.dataset.since === "ago" ? `${words} ago` : words;
