@@ -23,7 +23,7 @@ class ChildDied(Exception):
 
 
 class NotAnswering(Exception):
-    """The programs run, but the page did not answer in time."""
+    """The programs run, but do not do in time what they were started for; says what."""
 
 
 class Group:
@@ -46,15 +46,15 @@ class Group:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def wait_until(self, answers: Callable[[], bool], *, within_s: float) -> bool:
-        """True once `answers()`; False when asked to stop first. Raises ChildDied or NotAnswering."""
+    def wait_until(self, is_so: Callable[[], bool], *, what: str, within_s: float) -> bool:
+        """True once it is so; False if asked to stop first. Raises ChildDied, or NotAnswering with `what`."""
         deadline = time.monotonic() + within_s
         while not self._stop.is_set():
             self._raise_if_one_died()
-            if answers():
+            if is_so():
                 return True
             if time.monotonic() > deadline:
-                raise NotAnswering(f"the page did not answer within {within_s:.0f} s")
+                raise NotAnswering(f"{what} within {within_s:.0f} s")
             self._stop.wait(0.2)
         return False
 

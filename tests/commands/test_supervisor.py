@@ -91,8 +91,8 @@ def test_when_one_dies_the_other_is_stopped_and_the_reason_is_at_hand(tmp_path):
 
 def test_a_page_that_never_answers_is_given_up(tmp_path):
     group = Group([program("web", SLEEP, tmp_path)], ROOT)
-    with pytest.raises(NotAnswering), group.running():
-        group.wait_until(lambda: False, within_s=0.3)
+    with pytest.raises(NotAnswering, match="the page did not answer within 0 s"), group.running():
+        group.wait_until(lambda: False, what="the page did not answer", within_s=0.3)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: PR_SET_PDEATHSIG")

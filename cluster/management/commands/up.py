@@ -14,7 +14,9 @@ from django.db import connections
 
 from cluster.demo.seed import ensure_demo, sign_ins
 from cluster.engines.simulated import resume_clock
+from cluster.engines.standing_clock import standing_clock
 from cluster.imports.problems import ImportRefused
+from cluster.models import Tick
 from cluster.selectors.doctor import State, essentials
 from cluster.supervisor import address, programs
 from cluster.supervisor.group import ChildDied, Group, NotAnswering
@@ -22,7 +24,7 @@ from cluster.supervisor.lock import AlreadyRunning, sole_runner
 from cluster.traces.trace import TraceError
 from fleet.models import Node
 
-ANSWERS_WITHIN_S = 90.0
+STARTS_WITHIN_S = 90.0
 
 
 class Command(BaseCommand):
@@ -78,8 +80,9 @@ class Command(BaseCommand):
         group = Group([programs.web(host, port, logs), programs.worker(logs)], settings.BASE_DIR)
         try:
             with group.running():
-                with self._step("Starting the web server and the worker"):
-                    ready = group.wait_until(lambda: address.answers(host, port), within_s=ANSWERS_WITHIN_S)
+                with self._step("Starting the web server and the worker"), standing_clock():
+                    ready = self._wait_for_both(group, host, port)
+                connections.close_all()
                 if ready:
                     self._print_welcome(address.url(host, port), logs)
                     group.wait()
@@ -90,7 +93,16 @@ class Command(BaseCommand):
                 f"{error}; the other was stopped. The end of its log:\n{error.child.log_tail()}"
             ) from error
         except NotAnswering as error:
-            raise CommandError(f"{error}; everything was stopped. The logs are in {logs}.") from error
+            raise CommandError(f"{error}; all was stopped. The logs are in {logs}.") from error
+
+    def _wait_for_both(self, group: Group, host: str, port: int) -> bool:
+        """The page answers and the worker has ticked; False when asked to stop before."""
+        last = _last_tick()
+        return group.wait_until(
+            lambda: address.answers(host, port), what="the page did not answer", within_s=STARTS_WITHIN_S
+        ) and group.wait_until(
+            lambda: _last_tick() > last, what="the worker did not tick", within_s=STARTS_WITHIN_S
+        )
 
     def _print_welcome(self, url: str, logs: Path) -> None:
         self.stdout.write(f"\n  Lockstep is up:  {self.style.SUCCESS(url)}\n")
@@ -114,6 +126,10 @@ class Command(BaseCommand):
             raise
         self.stdout.write(f"{time.monotonic() - began:.1f} s")
         self.stdout.flush()
+
+
+def _last_tick() -> int:
+    return Tick.objects.order_by("-number").values_list("number", flat=True).first() or 0
 
 
 def _check_values(trace: str | None, speed: float | None, port: int) -> None:
