@@ -56,7 +56,7 @@ def busy(two_tenants: TwoTenants) -> Busy:
     tiny.tick()
     tiny.advance(120)
     waiting = tiny.submit(two_tenants.vision, gpus=48, by=researcher, name="beta")
-    tiny.advance(1200, every_s=300)
+    tiny.advance(1200, every_s=300)  # within which an activity signal stays fresh
     return Busy(two_tenants, tiny.fresh(running), tiny.fresh(waiting), tiny.fresh(foreign))
 
 

@@ -66,8 +66,8 @@ def test_placeable_answers_for_a_named_shape(client):
 @pytest.mark.parametrize(
     ("query", "field"), [("gpus=0", "gpus"), ("gpus=x", "gpus"), ("gpu_model=B9", "gpu_model")]
 )
-def test_a_shape_that_is_none_is_refused(client, query, field):
-    answer = client.get(f"/api/v1/capacity/placeable/?{query}")
+def test_a_shape_that_is_none_is_refused(two_tenants, client_of, query, field):
+    answer = client_of(two_tenants.people["viewer"]).get(f"/api/v1/capacity/placeable/?{query}")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)
 
 

@@ -38,11 +38,11 @@ def test_cost_is_gpu_hours_at_the_price_of_the_model(client):
     assert all(row["state"] is None and row["gpu_model"] is None for row in answer["rows"])
 
 
-@pytest.mark.parametrize("by", ["tenant", "state", "gpu_model", "tenant,state", "state,gpu_model"])
-def test_however_it_is_split_the_sum_is_the_same(client, by):
-    answer = client.get(f"/api/v1/usage/?by={by}").json()
-    total = sum(Decimal(row["gpu_seconds"]) for row in answer["rows"])
-    assert total == Decimal(answer["total"]["gpu_seconds"]) == 64 * 22 * 60
+def test_however_it_is_split_the_sum_is_the_same(client):
+    for by in ("tenant", "state", "gpu_model", "tenant,state", "state,gpu_model"):
+        answer = client.get(f"/api/v1/usage/?by={by}").json()
+        total = sum(Decimal(row["gpu_seconds"]) for row in answer["rows"])
+        assert total == Decimal(answer["total"]["gpu_seconds"]) == 64 * 22 * 60, by
 
 
 def test_a_window_begins_no_earlier_than_the_records(client):
@@ -65,8 +65,8 @@ def test_a_window_does_not_reach_into_the_future(client):
         ("since=monday", "since"),
     ],
 )
-def test_a_window_that_is_none_is_refused(client, query, field):
-    answer = client.get(f"/api/v1/usage/?{query}")
+def test_a_window_that_is_none_is_refused(two_tenants, client_of, query, field):
+    answer = client_of(two_tenants.people["viewer"]).get(f"/api/v1/usage/?{query}")
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)
 
 
