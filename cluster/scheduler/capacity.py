@@ -56,7 +56,7 @@ def classify(
     useful = _useful_sizes(world, holdings.supply)
     for index, node in enumerate(world.fleet.nodes):
         taken = sum(world.runs[r].placement[index] for r in holdings.on_node[index])
-        free = holdings.supply.free[index]
+        free = max(0, holdings.supply.free[index])
         reserved = min(held.get(index, 0), free)
         placeable = _usable(free - reserved, useful.get(node.model, ()))
         _add(cells, (State.UNAVAILABLE, node.model, None), installed[index] - taken - free)
@@ -85,12 +85,12 @@ def _held(supply: Supply, reservations: Mapping[int, ReservationView]) -> dict[i
     held: dict[int, int] = {}
     for reservation in reservations.values():
         for index, gpus in reservation.target.items():
-            held[index] = min(supply.free[index], held.get(index, 0) + gpus)
+            held[index] = min(max(0, supply.free[index]), held.get(index, 0) + gpus)
     return held
 
 
 def shapes_that_count(world: World, model: str) -> set[tuple[Members, Locality]]:
-    """The gangs for which free GPUs of a model are called placeable: those that wait, and the policy's own."""
+    """The gangs for which free GPUs are called placeable: those that wait, and the policy's own."""
     shapes: set[tuple[Members, Locality]] = {
         (shape.members, shape.required)
         for shape, queue in world.queues.items()

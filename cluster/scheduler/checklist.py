@@ -4,14 +4,15 @@ Verdicts are independent of one another. They are made when the plan is done, so
 remained; a shape that would fit into what an unfinished search or a late change left over says just that.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from typing import Any
 
 from cluster.scheduler.draft import Draft, Rank
-from cluster.scheduler.gathering import projected_end
+from cluster.scheduler.ends import projected_end
 from cluster.scheduler.policy import Queueing
 from cluster.scheduler.preemption import Preemption
-from cluster.scheduler.supply import Supply
+from cluster.scheduler.supply import Shortfall, Supply
 from cluster.scheduler.verdict import Blocker, Verdict, binding
 from cluster.scheduler.words import Constraint, Locality, Phase
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape
@@ -45,15 +46,15 @@ class Checklist:
     def of_shape(self, job: JobView) -> tuple[Verdict, ...]:
         """For jobs that wait in the queue."""
         shape = job.shape
-        claim = self.draft.books.claim(shape)
+        claim = self.draft.claim(job)
         rank = self.draft.rank(shape, claim)
         if not self.full:
             return (claim.refusal or NOT_ASKED,)
         head = self.heads.get(shape.model)
         if head is not None and head.id != job.id and self.world.policy.queueing is not Queueing.LOCKSTEP:
             return (self._behind(shape, head),)
-        verdicts = self._standing(shape)
-        verdicts += self._capacity(shape, rank, self._room_for(rank), job.id)
+        verdicts = self._standing(job)
+        verdicts += self._capacity(job, rank, self._room_for(rank))
         return self._complete(shape, verdicts)
 
     def of_holder(self, reservation: ReservationView) -> tuple[Verdict, ...]:
@@ -62,16 +63,14 @@ class Checklist:
         if not self.full:
             return (NOT_ASKED,)
         rank = self.draft.rank_of[job.id]
-        leaving = self._leaving(job.id, reservation.target)
         room = self._room_for(rank).copy()
         if job.id not in self.draft.open_to(-1, rank):
             room.give(self.draft.locks.get(job.id, {}))
-        draining = self._draining(reservation, leaving)
+        draining = self._draining(job, rank)
         if draining is not None:
-            for run in leaving:
-                room.give(run.placement)
-        verdicts = self._standing(shape)
-        verdicts += self._capacity(shape, rank, room, job.id, reservation)
+            room.give(self.draft.leaving_for(job.id, rank))
+        verdicts = self._standing(job)
+        verdicts += self._capacity(job, rank, room, reservation)
         if draining is not None:
             verdicts.append(draining)
         return self._complete(shape, verdicts)
@@ -108,50 +107,66 @@ class Checklist:
 
     # what does not depend on what is free
 
-    def _standing(self, shape: Shape) -> list[Verdict]:
-        refusal = self.draft.books.claim(shape).refusal
-        verdicts = [self._ever_fits(shape), self.draft.books.quota_verdict(shape)]
+    def _standing(self, job: JobView) -> list[Verdict]:
+        refusal = self.draft.claim(job).refusal
+        verdicts = [self._ever_fits(job.shape), self.draft.quota_line(job)]
         if refusal is not None and refusal.constraint is Constraint.GUARANTEE:
-            lenders = self.draft.books.lenders(shape.model, besides=shape.tenant)
+            lenders = self.draft.books.lenders(job.shape.model, besides=job.shape.tenant)
             verdicts.append(replace(refusal, blockers=lenders))
+        elif refusal is not None and refusal.constraint is Constraint.RESERVATION:
+            verdicts.append(refusal)
+        if job in self.draft.savings.jobs:
+            until_s = self.draft.savings.expected_s(job)
+            verdicts = [v if v.ok else replace(v, until_s=until_s) for v in verdicts]
         return verdicts
 
     def _ever_fits(self, shape: Shape) -> Verdict:
         """Could it run on the whole fleet, empty and in good order?"""
         whole = self._whole_fleet()
-        ok = whole.fits(shape.members, shape.model, shape.required)
+        for level, note in ((Locality.CLUSTER, "too_large"), (shape.required, "shape")):
+            short = self._shortfall(whole, shape, level)
+            if short is not None:
+                return self._counted(Constraint.NEVER_FITS, short, shape, level, note=note)
         installed = self.fleet.installed_gpus.get(shape.model, 0)
-        if ok or shape.gpus > installed:
-            return Verdict(
-                Constraint.NEVER_FITS,
-                ok,
-                f"all {shape.model}",
-                shape.gpus,
-                0,
-                installed,
-                note="" if ok else "too_large",
-            )
-        domains = self.fleet.at(shape.model, shape.required)
-        most = max((self._most_nodes(whole, shape, d) for d in domains), default=0)
+        return Verdict(Constraint.NEVER_FITS, True, f"all {shape.model}", shape.gpus, 0, installed)
+
+    def _shortfall(
+        self, room: Supply, shape: Shape, level: Locality, hopeful: Supply | None = None
+    ) -> Shortfall | None:
+        """What the gang lacks within one domain of a level; only in those where `hopeful` would hold it."""
+        one_node = level is Locality.NODE
+        domains: Sequence[int] = self.fleet.at(shape.model, level)
+        if hopeful is not None:
+            domains = [d for d in domains if hopeful.shortfall(shape.members, (d,), one_node) is None]
+        return room.shortfall(shape.members, domains, one_node)
+
+    def _counted(
+        self, constraint: Constraint, short: Shortfall, shape: Shape, level: Locality, **more: Any
+    ) -> Verdict:
+        """A failing verdict with the arithmetic of a shortfall; `taken` of the limit are out of its reach."""
+        taken = more.pop("taken", 0)
+        what = (
+            f"{shape.model} nodes with {short.node_gpus} GPUs" if short.node_gpus else f"{shape.model} GPUs"
+        )
+        where = ""
+        if level is not Locality.CLUSTER:
+            name = self.fleet.domain_name[short.domain] if short.domain >= 0 else "none there is"
+            where = " on one node" if level is Locality.NODE else f" in {level} {name}"
         return Verdict(
-            Constraint.NEVER_FITS,
+            constraint,
             False,
-            f"one {shape.required}",
-            shape.node_count,
-            0,
-            most,
-            unit=f"node with {shape.members[0][1]} GPUs",
-            note="shape",
+            what + where,
+            short.asked,
+            taken,
+            short.found + taken,
+            unit="node" if short.node_gpus else "GPU",
+            **more,
         )
 
     def _whole_fleet(self) -> Supply:
         if self._whole is None:
             self._whole = Supply(self.fleet, [n.gpus for n in self.fleet.nodes], unusable_too=True)
         return self._whole
-
-    @staticmethod
-    def _most_nodes(supply: Supply, shape: Shape, domain: int) -> int:
-        return supply.nodes_with(shape.members[-1][1], domain)
 
     # what is free
 
@@ -166,18 +181,23 @@ class Checklist:
         return self._room[key]
 
     def _capacity(
-        self, shape: Shape, rank: Rank, room: Supply, job_id: int, own: ReservationView | None = None
+        self, job: JobView, rank: Rank, room: Supply, own: ReservationView | None = None
     ) -> list[Verdict]:
+        shape = job.shape
         if room.fits(shape.members, shape.model, shape.required):
             return self._passing(shape, room)
         health = self._health(shape, room)
-        held = self._held_by_others(shape, rank, job_id)
-        gang, topology = self._gang(shape, rank, room, own), self._topology(shape, room)
+        held = self._held_by_others(job, rank, room) if self._is_quota_free(job) else None
+        gang, topology = self._gang(job, rank, room, own), self._topology(shape, room)
         return [v for v in (health or self._healthy(shape), held, gang, topology) if v is not None]
+
+    def _is_quota_free(self, job: JobView) -> bool:
+        refusal = self.draft.claim(job).refusal
+        return refusal is None or refusal.constraint is not Constraint.RESERVATION
 
     def _passing(self, shape: Shape, room: Supply) -> list[Verdict]:
         free = room.free_gpus(shape.model)
-        gang = Verdict(Constraint.GANG_SIZE, True, f"free {shape.model}", shape.gpus, 0, free)
+        gang = Verdict(Constraint.GANG_SIZE, True, f"{shape.model} GPUs free", shape.gpus, 0, free)
         return [self._healthy(shape), gang]
 
     def _healthy(self, shape: Shape) -> Verdict:
@@ -191,28 +211,25 @@ class Checklist:
             return None
         repaired = room.copy()
         for index in out:
-            if not self.draft.holdings.on_node[index]:
-                repaired.shift(index, self.fleet.nodes[index].gpus)
+            held = sum(run.placement[index] for run in self.draft.runs_on(index))
+            repaired.shift(index, max(0, self.fleet.nodes[index].gpus - held))
         if not repaired.fits(shape.members, shape.model, shape.required):
             return None
-        names = tuple(
-            f"{self.fleet.nodes[i].name} ({self.fleet.nodes[i].why_not})" for i in out[:MOST_BLOCKERS]
-        )
-        free_gpus = room.free_gpus(shape.model)
-        lost = sum(self.fleet.nodes[i].gpus for i in out)
-        return Verdict(
-            Constraint.NODE_HEALTH,
-            False,
-            f"{len(out)} nodes of {shape.model} that take no work",
-            shape.gpus,
-            lost,
-            free_gpus + lost,
-            names=names,
+        short = self._shortfall(room, shape, shape.required, hopeful=repaired)
+        if short is None:
+            return None
+        names = [f"{self.fleet.nodes[i].name} ({self.fleet.nodes[i].why_not})" for i in out[:MOST_BLOCKERS]]
+        if len(out) > MOST_BLOCKERS:
+            names.append(f"and {len(out) - MOST_BLOCKERS} more")
+        taken = repaired.count(short) - short.found
+        return self._counted(
+            Constraint.NODE_HEALTH, short, shape, shape.required, taken=taken, names=tuple(names)
         )
 
-    def _held_by_others(self, shape: Shape, rank: Rank, job_id: int) -> Verdict | None:
+    def _held_by_others(self, job: JobView, rank: Rank, room: Supply) -> Verdict | None:
         """Fails when the gang would fit if nothing were held for others."""
-        others = [o for o in self.draft.locks if o != job_id and not rank.beats(self.draft.rank_of[o])]
+        shape = job.shape
+        others = [o for o in self.draft.closed_to(job.id, rank) if self.draft.locks[o]]
         if not others:
             return None
         if self._no_locks is None:
@@ -221,17 +238,18 @@ class Checklist:
                 self._no_locks.give(held)
         if not self._no_locks.fits(shape.members, shape.model, shape.required):
             return None
-        free = self._no_locks.free_gpus(shape.model)
-        held_gpus = free - self._room_for(rank).free_gpus(shape.model)
-        blockers = tuple(self._reservation(o) for o in others if sum(self.draft.locks[o].values()))
+        short = self._shortfall(room, shape, shape.required, hopeful=self._no_locks)
+        if short is None:
+            return None
+        blockers = tuple(self._reservation(o) for o in others)
         until = [b.until_s for b in blockers if b.until_s is not None]
-        return Verdict(
+        taken = self._no_locks.count(short) - short.found
+        return self._counted(
             Constraint.RESERVATION,
-            False,
-            f"free {shape.model}",
-            shape.gpus,
-            held_gpus,
-            free,
+            short,
+            shape,
+            shape.required,
+            taken=taken,
             blockers=blockers[:MOST_BLOCKERS],
             until_s=max(until, default=None),
         )
@@ -257,72 +275,38 @@ class Checklist:
             blockers=(blocker,),
         )
 
-    def _gang(self, shape: Shape, rank: Rank, room: Supply, own: ReservationView | None) -> Verdict:
+    def _gang(self, job: JobView, rank: Rank, room: Supply, own: ReservationView | None) -> Verdict:
         """Are there enough GPUs, on enough nodes with enough of them, anywhere?"""
+        shape, note = job.shape, "" if own is None else "gathering"
+        until_s = own.ready_s if own is not None else None
+        short = self._shortfall(room, shape, Locality.CLUSTER)
         free = room.free_gpus(shape.model)
-        whole = self.fleet.at(shape.model, Locality.CLUSTER)
-        ok = bool(whole) and room.holds(shape.members, whole[0])
-        until = own.ready_s if own is not None else None
-        blockers = self._holders_of(shape.model) if not ok else ()
-        reclaimable = self._reclaimable(shape, rank) if not ok else None
-        proof = "search" if shape in self.unresolved else "proof"
-        note = "gathering" if own is not None else ""
-        if free >= shape.gpus and not ok:
-            count, gpus = next(m for m in self._asked(shape) if room.nodes_with(m[1], whole[0]) < m[0])
-            return Verdict(
-                Constraint.GANG_SIZE,
-                False,
-                f"{shape.model} nodes with {gpus} GPUs free",
-                count,
-                0,
-                room.nodes_with(gpus, whole[0]),
-                unit="node",
-                note=f"fragmented{'_' + note if note else ''}",
-                blockers=blockers,
-                until_s=until,
-                reclaimable=reclaimable,
-                names=(str(free),),
-                proof=proof,
-            )
-        return Verdict(
+        if short is None:
+            scope = f"{shape.model} GPUs free"
+            return Verdict(Constraint.GANG_SIZE, True, scope, shape.gpus, 0, free, note=note, until_s=until_s)
+        return self._counted(
             Constraint.GANG_SIZE,
-            ok,
-            f"free {shape.model}",
-            shape.gpus,
-            0,
-            free,
+            short,
+            shape,
+            Locality.CLUSTER,
             note=note,
-            blockers=blockers,
-            until_s=until,
-            reclaimable=reclaimable,
-            proof=proof,
+            blockers=self._holders_of(shape.model),
+            until_s=until_s,
+            reclaimable=self.preemption.reclaimable_gpus(job, rank),
+            names=(str(free),) if short.node_gpus else (),
+            proof="search" if shape in self.unresolved else "proof",
         )
-
-    @staticmethod
-    def _asked(shape: Shape) -> Iterable[tuple[int, int]]:
-        """(nodes with at least so many GPUs, GPUs) that the members need together."""
-        asked = 0
-        for count, gpus in shape.members:
-            asked += count
-            yield asked, gpus
 
     def _topology(self, shape: Shape, room: Supply) -> Verdict | None:
         """Fails when the gang would fit, but not close enough together."""
         if shape.required is Locality.CLUSTER:
             return None
-        ok = room.fits(shape.members, shape.model, shape.required)
-        fits_anywhere = room.fits(shape.members, shape.model, Locality.CLUSTER)
-        domains = self.fleet.at(shape.model, shape.required)
-        best = max(domains, key=lambda d: self._most_nodes(room, shape, d), default=None)
-        return Verdict(
-            Constraint.TOPOLOGY,
-            ok or not fits_anywhere,
-            f"{shape.required} {'(none)' if best is None else self.fleet.domain_name[best]}",
-            shape.node_count,
-            0,
-            0 if best is None else self._most_nodes(room, shape, best),
-            unit="node",
-        )
+        if not room.fits(shape.members, shape.model, Locality.CLUSTER):
+            scope = f"within one {shape.required}"
+            return Verdict(Constraint.TOPOLOGY, True, scope, note="room_first", unit="")
+        short = self._shortfall(room, shape, shape.required)
+        assert short is not None  # else it would fit
+        return self._counted(Constraint.TOPOLOGY, short, shape, shape.required)
 
     def _holders_of(self, model: str) -> tuple[Blocker, ...]:
         """The runs that hold most of a model's GPUs."""
@@ -336,56 +320,32 @@ class Checklist:
         until = projected_end(run, self.world.now_s)
         return Blocker("run", str(run.job_id), run.shape.gpus, run.shape.tenant, run.shape.tier, until)
 
-    def _reclaimable(self, shape: Shape, rank: Rank) -> int:
-        """GPUs that a job of this shape may call back or preempt, whether or not that would be enough."""
-        loans = self.preemption.loans
-        return sum(
-            run.shape.gpus
-            for run in self.world.runs.values()
-            if run.shape.model == shape.model
-            and run.phase is not Phase.STOPPING
-            and run.id not in self.draft.gone
-            and run.shape.standing > 0
-            and ((rank.entitled and loans.get(run.id)) or rank.tier < run.shape.tier.rank)
-        )
-
-    def _leaving(self, job_id: int, target: Mapping[int, int]) -> list[RunView]:
-        """The runs on their way out of a target for this job."""
-        return [
+    def _draining(self, job: JobView, rank: Rank) -> Verdict | None:
+        """Fails while runs that were told to stop still hold what the job is to have."""
+        wanted = self.draft.unfilled(job.id)
+        coming = self.draft.leaving_for(job.id, rank)
+        nodes = {index for index in wanted if coming.get(index, 0)}
+        leaving = [
             run
             for run in self.world.runs.values()
-            if not target.keys().isdisjoint(run.placement)
-            and (
-                (run.phase is Phase.STOPPING and run.stopping_for == job_id)
-                or any(e.run_id == run.id and e.for_job == job_id for e in self.draft.evictions)
-            )
+            if (run.phase is Phase.STOPPING or run.id in self.draft.gone)
+            and not nodes.isdisjoint(run.placement)
         ]
-
-    def _draining(self, reservation: ReservationView, leaving: Sequence[RunView]) -> Verdict | None:
-        """Fails while preempted runs still hold what the job is to have."""
         if not leaving:
             return None
-        now_s = self.world.now_s
-        deadline = max(run.free_by_s or now_s + run.shape.out_s for run in leaving)
-        blockers = tuple(
-            Blocker(
-                "run",
-                str(r.job_id),
-                r.shape.gpus,
-                r.shape.tenant,
-                r.shape.tier,
-                r.free_by_s or now_s + r.shape.out_s,
-            )
-            for r in leaving
-        )
+        blockers = tuple(self._leaver(run) for run in leaving)
         return Verdict(
             Constraint.DRAINING,
             False,
-            f"target of job {reservation.job.id}",
+            f"target of job {job.id}",
             len(leaving),
             0,
             0,
             unit="run",
             blockers=blockers,
-            until_s=deadline,
+            until_s=max(b.until_s for b in blockers if b.until_s is not None),
         )
+
+    def _leaver(self, run: RunView) -> Blocker:
+        out_s = run.free_by_s if run.free_by_s is not None else self.world.now_s + run.shape.out_s
+        return Blocker("run", str(run.job_id), run.shape.gpus, run.shape.tenant, run.shape.tier, out_s)

@@ -70,7 +70,7 @@ def sentence(verdict: Verdict, moment: Moment) -> str:
     """One verdict in words and numbers."""
     text = _SENTENCES[verdict.constraint](verdict, moment)
     if verdict.proof == "search" and verdict.constraint is not Constraint.NOT_EVALUATED:
-        text += " The search for runs to preempt stopped at its budget: this is not a proof, it goes on next tick."
+        text += " The search for runs to preempt stopped at its budget: not a proof, it goes on next tick."
     return text
 
 
@@ -79,25 +79,37 @@ def hint_text(kind: str, data: Mapping[str, Any], moment: Moment) -> str:
     jobs = ", ".join(f"job {j}" for j in data.get("jobs", ())[:4])
     until = data.get("until_s")
     at = f" (expected {moment(until)})" if until is not None else ""
-    return {
-        "release": lambda: "Release the hold: it starts at the next tick.",
-        "wait": lambda: f"Wait: it starts at {moment(data['until_s'])}.",
-        "preemptible": lambda: f"Submit it as preemptible {TIERS[data['tier']]}: it starts on loan.",
-        "entitlement": lambda: (
-            f"Raise the guarantee of {data['tenant']} for {data['model']} from {number(data['from_gpus'])} "
-            f"to {number(data['to_gpus'])} GPUs."
-        ),
-        "smaller": lambda: f"Ask for {counted(data['gpus'], 'GPU')}: a gang of that size starts now.",
-        "topology": lambda: f"Allow it to spread over {_WIDER[data['locality']]}: it starts now.",
-        "tier": lambda: f"Submit it as {TIERS[data['tier']]}: it starts now.",
-        "runs_end": lambda: f"When {counted(len(data['jobs']), 'run')} end{at}: {jobs}.",
-        "nodes_back": lambda: f"When {', '.join(data['nodes'])} take work again.",
-        "others_wait": lambda: f"If the gangs ahead stood aside: {jobs}.",
-        "draining": lambda: f"Nothing to do: it starts when the preempted runs are out{at}.",
-    }[kind]()
+    return _HINTS[kind](data, jobs, at, moment)
 
 
 _WIDER = {"block": "one block", "pod": "one pod", "cluster": "the cluster"}
+
+Hint = Callable[[Mapping[str, Any], str, str, Moment], str]
+"""(data, its jobs, when they are expected out) → a sentence"""
+_HINTS: dict[str, Hint] = {
+    "release": lambda data, jobs, at, moment: "Release the hold: it starts at the next tick.",
+    "wait": lambda data, jobs, at, moment: f"Wait: it starts at {moment(data['until_s'])}.",
+    "preemptible": lambda data, jobs, at, moment: (
+        f"Submit it as preemptible {TIERS[data['tier']]}: it starts on loan."
+    ),
+    "entitlement": lambda data, jobs, at, moment: (
+        f"Raise the guarantee of {data['tenant']} for {data['model']} from {number(data['from_gpus'])} "
+        f"to {number(data['to_gpus'])} GPUs."
+    ),
+    "smaller": lambda data, jobs, at, moment: (
+        f"Ask for {counted(data['gpus'], 'GPU')}: a gang of that size starts now."
+    ),
+    "topology": lambda data, jobs, at, moment: (
+        f"Allow it to spread over {_WIDER[data['locality']]}: it starts now."
+    ),
+    "tier": lambda data, jobs, at, moment: f"Submit it as {TIERS[data['tier']]}: it starts now.",
+    "runs_end": lambda data, jobs, at, moment: f"When {counted(len(data['jobs']), 'run')} end{at}: {jobs}.",
+    "nodes_back": lambda data, jobs, at, moment: f"When {', '.join(data['nodes'])} take work again.",
+    "others_wait": lambda data, jobs, at, moment: f"If the gangs ahead stood aside: {jobs}.",
+    "draining": lambda data, jobs, at, moment: (
+        f"Nothing to do: it starts when the preempted runs are out{at}."
+    ),
+}
 
 
 def number(value: float | None) -> str:
@@ -130,13 +142,10 @@ def _most(blockers: Sequence[Blocker], moment: Moment, shown: int = 3) -> str:
 def _never_fits(v: Verdict, moment: Moment) -> str:
     if v.ok:
         return f"{counted(v.demand, 'GPU')} of {number(v.limit)} installed ({v.scope})."
+    asked = f"{counted(v.demand, v.unit)} asked, {number(v.limit)} installed ({v.scope})"
     if v.note == "shape":
-        per_node = v.unit.removeprefix("node with ")
-        return (
-            f"It can never run as asked: {counted(v.demand, 'node')} with {per_node} each within {v.scope}, "
-            f"but there are at most {number(v.limit)}."
-        )
-    return f"It can never run: {counted(v.demand, 'GPU')} asked, {number(v.limit)} installed ({v.scope})."
+        return f"It can never run as close together as it must: {asked}."
+    return f"It can never run: {asked}."
 
 
 def _admin_hold(v: Verdict, moment: Moment) -> str:
@@ -152,10 +161,9 @@ def _start_time(v: Verdict, moment: Moment) -> str:
 def _node_health(v: Verdict, moment: Moment) -> str:
     if v.ok:
         return f"{counted(v.limit, 'GPU')} are on nodes that take work ({v.scope})."
-    free = (v.limit or 0) - (v.used or 0)
     return (
-        f"It would fit if the nodes out of service were back: {counted(v.demand, 'GPU')} asked, {number(free)} free, "
-        f"{number(v.used)} on {v.scope}: {', '.join(v.names)}."
+        f"It would fit if the nodes out of service were back: {counted(v.demand, v.unit)} asked; of "
+        f"{number(v.limit)} {v.scope} {number(v.used)} are out of service: {', '.join(v.names)}."
     )
 
 
@@ -163,7 +171,8 @@ def _quota(v: Verdict, moment: Moment) -> str:
     if v.note == "no_quotas":
         return "No quotas apply under this policy."
     if v.note == "entitled":
-        return f"Within its guarantee: {number(v.used)} used + {number(v.demand)} asked ≤ {number(v.limit)} ({v.scope})."
+        sum_ = f"{number(v.used)} used + {number(v.demand)} asked ≤ {number(v.limit)}"
+        return f"Within its guarantee: {sum_} ({v.scope})."
     if v.note == "loan":
         return (
             f"Above its guarantee of {number(v.limit)} ({v.scope} uses {number(v.used)}): "
@@ -172,28 +181,42 @@ def _quota(v: Verdict, moment: Moment) -> str:
     over = f"{number(v.used)} used + {number(v.demand)} asked = {number((v.used or 0) + (v.demand or 0))}"
     short = f"{over}, {number(v.missing)} over the "
     if v.note == "not_preemptible":
-        return (
-            f"{short}guarantee of {number(v.limit)} ({v.scope}); only preemptible jobs may borrow beyond it."
-        )
-    if v.note == "hard_quota":
-        return f"{short}quota of {number(v.limit)} ({v.scope}); this policy lends nothing."
-    return f"{short}guarantee and borrowing limit, together {number(v.limit)} ({v.scope})."
+        text = f"{short}guarantee of {number(v.limit)} ({v.scope}); only preemptible jobs may borrow."
+    elif v.note == "hard_quota":
+        text = f"{short}quota of {number(v.limit)} ({v.scope}); this policy lends nothing."
+    else:
+        text = f"{short}guarantee and borrowing limit, together {number(v.limit)} ({v.scope})."
+    return text + _saving(v, moment)
 
 
 def _guarantee(v: Verdict, moment: Moment) -> str:
     kept = f" Held back by lending limits: {_most(v.blockers, moment)}." if v.blockers else ""
-    return (
-        f"A loan of {number(v.demand)} more is asked; {number(v.used)} of the {number(v.limit)} GPUs that others "
-        f"leave idle are lent already: {number(v.missing)} short ({v.scope}).{kept}"
+    text = (
+        f"A loan of {number(v.demand)} more is asked; {number(v.used)} of the {number(v.limit)} GPUs that "
+        f"others leave idle are lent already: {number(v.missing)} short ({v.scope})."
     )
+    return text + kept + _saving(v, moment)
+
+
+def _saving(v: Verdict, moment: Moment) -> str:
+    """What is added for a gang that quota is saved for."""
+    if v.ok or v.until_s is None:
+        return ""
+    return f" What comes back is saved for it: enough is expected at {moment(v.until_s)}."
 
 
 def _reservation(v: Verdict, moment: Moment) -> str:
     if v.note == "head":
         return f"Behind {_most(v.blockers, moment)}: this policy lets nothing pass the head of the queue."
+    if v.note == "saving":
+        until = f" They are expected to have enough at {moment(v.until_s)}." if v.until_s is not None else ""
+        return (
+            f"{number(v.used)} used or saved for gangs that have waited longer + {number(v.demand)} asked, "
+            f"{number(v.missing)} over {number(v.limit)} ({v.scope}): {_most(v.blockers, moment)}.{until}"
+        )
     until = f" The last is expected to be whole at {moment(v.until_s)}." if v.until_s is not None else ""
     return (
-        f"{number(v.limit)} GPUs are free, but {number(v.used)} of them are held for gangs ahead, and "
+        f"{number(v.limit)} {v.scope} are free, but {number(v.used)} of them are held for gangs ahead, and "
         f"{number(v.demand)} are asked: {_most(v.blockers, moment)}.{until}"
     )
 
@@ -202,12 +225,9 @@ def _gang_size(v: Verdict, moment: Moment) -> str:
     if v.ok:
         return f"{counted(v.demand, 'GPU')} asked, {number(v.limit)} free ({v.scope})."
     if v.unit == "node":
-        text = (
-            f"{number(v.names[0] and float(v.names[0]))} GPUs are free in pieces: {counted(v.demand, 'node')} asked, "
-            f"{number(v.limit)} {v.scope}: {number(v.missing)} short."
-        )
+        text = f"{', '.join(v.names) or 'Enough'} GPUs are free in pieces: {_free(v)}"
     else:
-        text = f"{counted(v.demand, 'GPU')} asked, {number(v.limit)} free ({v.scope}): {number(v.missing)} short."
+        text = _free(v)
     if v.note.endswith("gathering"):
         whole = f", expected whole at {moment(v.until_s)}" if v.until_s is not None else ""
         text += f" It is gathering nodes{whole}."
@@ -218,11 +238,14 @@ def _gang_size(v: Verdict, moment: Moment) -> str:
 
 def _topology(v: Verdict, moment: Moment) -> str:
     if v.ok:
-        return f"{counted(v.demand, 'node')} asked within one domain; best now: {v.scope}."
-    return (
-        f"It would fit, but not close enough together: {counted(v.demand, 'node')} asked, the best is {v.scope} "
-        f"with {number(v.limit)}: {number(v.missing)} short."
-    )
+        return "Not the question yet: there is no room for it anywhere."
+    return f"It would fit, but not close enough together: {_free(v)}"
+
+
+def _free(v: Verdict) -> str:
+    """The arithmetic of what is free."""
+    asked = f"{counted(v.demand, v.unit)} asked"
+    return f"{asked}, {number(v.limit)} free of {v.scope}: {number(v.missing)} short."
 
 
 def _draining(v: Verdict, moment: Moment) -> str:

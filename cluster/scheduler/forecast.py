@@ -1,16 +1,16 @@
-"""When will each waiting job start? The present queue replayed forward, several times, with uncertain durations.
+"""When will each waiting job start? The present queue replayed forward several times, with drawn durations.
 
-Each replay draws how long the runs really take relative to what their owners stated, from a lognormal law with
-median 1 (`spread` is the standard deviation of its logarithm). A job's median and 90 % start are taken over all
-replays, those in which it did not start counted as "not foreseen": blank rather than wrong.
+Each replay draws how long the runs really take relative to what their owners stated, from a lognormal law
+with median 1 (`spread` is the standard deviation of its logarithm). A job's median and 90 % start are taken
+over all replays, those in which it did not start counted as "not foreseen": blank rather than wrong.
 """
 
 import math
 import random
 from dataclasses import dataclass, replace
 
+from cluster.scheduler.ends import work_end
 from cluster.scheduler.replay import Replay, Work
-from cluster.scheduler.words import Phase
 from cluster.scheduler.world import JobView, RunView, World
 
 DEFAULT_SPREAD = 0.5
@@ -37,7 +37,7 @@ def forecast(
 ) -> dict[int, StartForecast]:
     """Expected starts of all pending jobs by job id. No job arrives meanwhile: later arrivals may change it.
 
-    The first replay takes stated durations as they are; the others draw. `most_ticks` bounds the work of each.
+    The first replay takes stated durations as they are; the others draw. `most_ticks` bounds each replay.
     """
     starts: dict[int, list[float]] = {job.id: [] for job in world.pending}
     for sample in range(samples):
@@ -97,15 +97,9 @@ def _work(job: JobView, now_s: float, factor: float) -> Work:
 
 
 def _place(replay: Replay, world: World, run: RunView, factor: float) -> None:
-    """A run that is on its GPUs now; what it still has to do is drawn, a run that leaves is out in time."""
+    """A run that is on its GPUs now; what it still has to do is drawn. One that leaves comes back later."""
     now_s = world.now_s
-    if run.phase is Phase.STOPPING:
-        ends_s = max(run.free_by_s or now_s, now_s + 1.0)
-    else:
-        left_s = max(
-            60.0, run.expected_end_s - now_s, 0.25 * (now_s - run.started_s) * (run.expected_end_s < now_s)
-        )
-        ends_s = now_s + left_s * factor
+    ends_s = now_s + (work_end(run, now_s) - now_s) * factor
     work = Work(
         id=-run.id,
         shape=run.shape,

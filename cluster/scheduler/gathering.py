@@ -7,33 +7,23 @@ So, as long as no run outlasts its expected end and no node of the target fails,
     reserve_after + (gangs that were reserved before it) + longest remaining run on the target + grace.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster.scheduler.draft import Draft, Rank
+from cluster.scheduler.ends import projected_end
 from cluster.scheduler.supply import Placement
-from cluster.scheduler.words import Locality, Phase
+from cluster.scheduler.words import Locality
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape
 
-OVERRUN_SHARE = 0.25
-"""A run past its expected end is expected to go on for this share of the time it has already run."""
-LEAST_S = 60.0
 MOVE_GAIN_S = 60.0
 """A target is given up only for one that is whole this much sooner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    placement: Placement
+    placement: Mapping[int, int]
     ready_s: float
-
-
-def projected_end(run: RunView, now_s: float) -> float:
-    """When the run is expected to free its GPUs, in seconds; later than `now_s`."""
-    if run.phase is Phase.STOPPING:
-        return max(run.free_by_s or 0.0, now_s + 1.0)
-    if run.expected_end_s > now_s:
-        return run.expected_end_s
-    return now_s + max(LEAST_S, OVERRUN_SHARE * (now_s - run.started_s))
 
 
 class Gathering:
@@ -48,7 +38,8 @@ class Gathering:
     def refresh(self, job: JobView, rank: Rank) -> None:
         """Bring a standing reservation up to date: its expected time, or a better target."""
         old = self.draft.reservations[job.id]
-        ready_s = self.ready(job, old.target)
+        # A target that is whole, and yet the gang did not start on it, is of no use.
+        ready_s = self.ready(job, rank, old.target) if self.draft.unfilled(job.id) else None
         soon = ready_s is not None and ready_s <= self.now_s + MOVE_GAIN_S
         best = None if soon else self.best(job, rank)
         if best is not None and (ready_s is None or best.ready_s < ready_s - MOVE_GAIN_S):
@@ -56,9 +47,7 @@ class Gathering:
         elif ready_s is None:
             self.draft.release(job.id)
         else:
-            self.draft.reserve(
-                job, rank, ReservationView(job, old.target, old.created_s, ready_s, old.bound_s)
-            )
+            self._reserve(job, rank, Target(old.target, ready_s), old)
 
     def begin(self, job: JobView, rank: Rank) -> bool:
         """Reserve the set that is whole soonest. False if there is none."""
@@ -67,19 +56,36 @@ class Gathering:
             self._reserve(job, rank, best, None)
         return best is not None
 
-    def _reserve(self, job: JobView, rank: Rank, best: Target, old: ReservationView | None) -> None:
-        bound_s = best.ready_s + self.draft.world.policy.max_grace_s
-        created_s = self.now_s
-        if old is not None:
-            created_s = old.created_s
-            bound_s = bound_s if old.bound_s is None else min(bound_s, old.bound_s)
-        self.draft.reserve(job, rank, ReservationView(job, best.placement, created_s, best.ready_s, bound_s))
+    def await_victims(self, job: JobView, rank: Rank, placement: Placement) -> None:
+        """Reserve the place of a gang for which runs have been sent away: it is whole when they are out."""
+        old = self.draft.reservations.get(job.id)
+        created_s = old.created_s if old else self.now_s
+        # First the lock: what is free on the target now is not to be waited for.
+        self.draft.reserve(job, rank, ReservationView(job, placement, created_s, None))
+        ready_s = self.ready(job, rank, placement)
+        bound_s = None if ready_s is None else self._bound(old, ready_s, ready_s)
+        self.draft.reserve(job, rank, ReservationView(job, placement, created_s, ready_s, bound_s))
 
-    def ready(self, job: JobView, target: Placement) -> float | None:
-        """When these nodes are expected to be free for the job; None if one of them takes no work any more."""
+    def _reserve(self, job: JobView, rank: Rank, target: Target, old: ReservationView | None) -> None:
+        bound_s = self._bound(old, target.ready_s, target.ready_s + self.draft.world.policy.max_grace_s)
+        created_s = old.created_s if old is not None else self.now_s
+        view = ReservationView(job, target.placement, created_s, target.ready_s, bound_s)
+        self.draft.reserve(job, rank, view)
+
+    @staticmethod
+    def _bound(old: ReservationView | None, ready_s: float, fresh_s: float) -> float:
+        """A bound that was shown stands, or comes nearer, unless it cannot be kept any more."""
+        if old is None or old.bound_s is None or old.bound_s < ready_s:
+            return fresh_s
+        return min(old.bound_s, fresh_s)
+
+    def ready(self, job: JobView, rank: Rank, target: Mapping[int, int]) -> float | None:
+        """When these nodes are expected to be free for the job; None if one of them never will be."""
+        room = self._room(job, rank)
+        ahead = self._wanted_ahead(job.id, rank, target)
         latest = self.now_s
         for index, gpus in target.items():
-            at = self._free_at(index, gpus, job.id)
+            at = self._free_at(index, gpus + ahead.get(index, 0), room, job)
             if at is None:
                 return None
             latest = max(latest, at)
@@ -91,26 +97,43 @@ class Gathering:
         shape = job.shape
         if shape.required is Locality.NODE and shape.node_count > 1:
             return None
+        room = self._room(job, rank)
         found: Target | None = None
         for domain in self.draft.world.fleet.at(shape.model, shape.required):
-            target = self._soonest(shape, domain, barred, job.id)
+            target = self._soonest(shape, domain, barred, room)
             if target is not None and (found is None or target.ready_s < found.ready_s):
                 found = target
         return found
 
+    def _room(self, job: JobView, rank: Rank) -> Placement:
+        """node index → GPUs held for the job itself, or for gangs that it may take from."""
+        room: Placement = {}
+        for other in self.draft.open_to(job.id, rank):
+            for index, gpus in self.draft.locks[other].items():
+                room[index] = room.get(index, 0) + gpus
+        return room
+
     def _barred(self, job_id: int, rank: Rank) -> set[int]:
         """Nodes that other gangs are gathering and that this one may not take."""
         barred: set[int] = set()
-        for other, reservation in self.draft.reservations.items():
-            if other != job_id and not rank.beats(self.draft.rank_of[other]):
-                barred.update(reservation.target)
+        for other in self.draft.closed_to(job_id, rank):
+            barred.update(self.draft.reservations[other].target)
         return barred
 
-    def _soonest(self, shape: Shape, domain: int, barred: set[int], job_id: int) -> Target | None:
+    def _wanted_ahead(self, job_id: int, rank: Rank, target: Mapping[int, int]) -> Placement:
+        """GPUs on the nodes of a target that gangs which it may not pass are still to get."""
+        wanted: Placement = {}
+        for other in self.draft.before(job_id, rank):
+            for index, gpus in self.draft.unfilled(other).items():
+                if index in target:
+                    wanted[index] = wanted.get(index, 0) + gpus
+        return wanted
+
+    def _soonest(self, shape: Shape, domain: int, barred: set[int], room: Placement) -> Target | None:
         placement: Placement = {}
         ready_s = self.now_s
         for count, gpus in shape.members:
-            times = self._times(domain, gpus, barred, placement, job_id)
+            times = self._times(domain, gpus, barred, placement, room)
             if len(times) < count:
                 return None
             times.sort()
@@ -120,43 +143,51 @@ class Gathering:
         return Target(placement, ready_s)
 
     def _times(
-        self, domain: int, gpus: int, barred: set[int], taken: Placement, job_id: int
+        self, domain: int, gpus: int, barred: set[int], taken: Placement, room: Placement
     ) -> list[tuple[float, int]]:
         times = []
         for index in self.draft.world.fleet.domain_nodes[domain]:
             if index not in barred and index not in taken:
-                at = self._free_at(index, gpus, job_id)
+                at = self._free_at(index, gpus, room)
                 if at is not None:
                     times.append((at, index))
         return times
 
-    def _free_at(self, index: int, gpus: int, job_id: int) -> float | None:
-        """When this node is expected to have so many GPUs free for the job; None = never."""
+    def _free_at(self, index: int, gpus: int, room: Placement, job: JobView | None = None) -> float | None:
+        """When this node is expected to have so many GPUs free; None = never.
+
+        With a job, the runs that backfill its reservation count as out as soon as they can be.
+        """
         node = self.draft.world.fleet.nodes[index]
         if not node.usable or node.gpus < gpus:
             return None
-        free = self.draft.open.free[index] + self.draft.locks.get(job_id, {}).get(index, 0)
+        free = self.draft.open.free[index] + room.get(index, 0)
         if free >= gpus:
             return self.now_s
-        for at, freed in self._ends_on(index):
+        for at, freed in self._ends_on(index, job):
             free += freed
             if free >= gpus:
                 return at
         return None
 
-    def _ends_on(self, index: int) -> list[tuple[float, int]]:
-        """(time, GPUs freed) of the runs on a node, soonest first."""
+    def _ends_on(self, index: int, job: JobView | None) -> list[tuple[float, int]]:
+        """(time, GPUs freed) of the runs on a node and of the gangs just started there, soonest first."""
         if self._known_ends[0] != len(self.draft.gone):
             self._known_ends = (len(self.draft.gone), {})
         ends = self._known_ends[1].get(index)
         if ends is None:
             ends = sorted((self._out(run), run.placement[index]) for run in self.draft.runs_on(index))
             self._known_ends[1][index] = ends
-        return ends
+        fresh = self.draft.fresh_on.get(index, [])
+        backfill = job is not None and any(self.draft.returns_to(r, job) for r in self.draft.runs_on(index))
+        if job is not None and backfill:
+            runs = self.draft.runs_on(index)
+            ends = [(self._out(r, self.draft.returns_to(r, job)), r.placement[index]) for r in runs]
+        return sorted([*ends, *fresh]) if fresh or backfill else ends
 
-    def _out(self, run: RunView) -> float:
+    def _out(self, run: RunView, at_once: bool = False) -> float:
         """When the run frees its GPUs; one that this plan evicts is out after its grace window."""
         end = projected_end(run, self.now_s)
-        if run.id in self.draft.gone:
+        if at_once or run.id in self.draft.gone:
             return min(end, self.now_s + run.shape.out_s)
         return end

@@ -11,7 +11,7 @@ STANDINGS = 3
 
 
 class Holdings:
-    """Counts that follow from the runs. Kept up to date by `add` and `remove`, one step for each node of a run."""
+    """Counts that follow from the runs. `add` and `remove` keep them, one step for each node of a run."""
 
     def __init__(self, fleet: Fleet, runs: Iterable[RunView] = ()) -> None:
         self.fleet = fleet
@@ -23,9 +23,7 @@ class Holdings:
             self.add(run)
 
     def add(self, run: RunView) -> None:
-        self.supply.take(
-            {i: min(g, self.supply.free[i]) for i, g in run.placement.items() if self.fleet.nodes[i].usable}
-        )
+        self.supply.withdraw(run.placement)
         for index in run.placement:
             self.on_node[index].add(run.id)
         self._count(run.shape, run.shape.gpus)

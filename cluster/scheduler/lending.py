@@ -5,7 +5,8 @@ Its firmest runs count as its own first: those that cannot be preempted, then re
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 
 from cluster.scheduler.policy import Policy
@@ -22,6 +23,8 @@ class Claim:
     share: tuple[float, ...] = ()
     """Loans over weight for each level from the top: the smaller one borrows first."""
     refusal: Verdict | None = None
+    own_turn: bool = True
+    """Whether it queues with the entitled: it is, or will be when its tenant's own runs have ended."""
 
 
 class Books:
@@ -44,8 +47,17 @@ class Books:
         self._totals: dict[tuple[str, str], int] = {}
         for (name, model), counts in self.used.items():
             self._add_up(name, model, sum(counts))
+        self.floors: dict[tuple[str, str], int] = {}
+        """(tenant, model) → the softest standing of a gang that is charged although it waits"""
         self._pool: dict[str, tuple[int, int]] = {}
         self._claims: dict[Shape, Claim] = {}
+
+    def copy(self) -> "Books":
+        twin = copy(self)
+        twin.used = {key: counts[:] for key, counts in self.used.items()}
+        twin._totals, twin.floors = dict(self._totals), dict(self.floors)
+        twin._pool, twin._claims = {}, {}
+        return twin
 
     def _line(self, name: str) -> tuple[str, ...]:
         """The tenant and all above it, from the top."""
@@ -58,12 +70,22 @@ class Books:
         for level in self.line.get(name, (name,)):
             self._totals[level, model] = self._totals.get((level, model), 0) + gpus
 
-    def use(self, shape: Shape) -> None:
+    def use(self, shape: Shape, times: int = 1) -> None:
+        """Count a gang of this shape as running; -1 times: no longer."""
         counts = self.used.setdefault((shape.tenant, shape.model), [0, 0, 0])
-        counts[shape.standing] += shape.gpus
-        self._add_up(shape.tenant, shape.model, shape.gpus)
+        counts[shape.standing] += times * shape.gpus
+        self._add_up(shape.tenant, shape.model, times * shape.gpus)
         self._pool.clear()
         self._claims.clear()
+
+    def charge(self, shape: Shape) -> None:
+        """Count a gang that waits as if it ran, so that what it needs is not used up by those behind it.
+
+        From now on nothing of its tenant may push it out of the guarantee, however firm it is.
+        """
+        key = (shape.tenant, shape.model)
+        self.floors[key] = max(shape.standing, self.floors.get(key, 0))
+        self.use(shape)
 
     def entitlement(self, name: str, model: str) -> int:
         """The tenant's own guarantee; of an organisation that states none, the sum of those below."""
@@ -78,14 +100,19 @@ class Books:
 
     def firm_use(self, shape: Shape) -> int:
         """The tenant's use that stands before this shape: what this shape may not push into a loan."""
-        return sum(self.used.get((shape.tenant, shape.model), (0, 0, 0))[: shape.standing + 1])
+        key = (shape.tenant, shape.model)
+        softest = max(shape.standing, self.floors.get(key, 0))
+        return sum(self.used.get(key, (0, 0, 0))[: softest + 1])
 
     def loaned(self, name: str, model: str) -> int:
         """GPUs that the tenant (with all below it) uses above its entitlement."""
         return max(0, self.in_use(name, model) - self.entitlement(name, model))
 
     def pool(self, model: str) -> tuple[int, int]:
-        """(GPUs that may be on loan at once, GPUs that are): idle entitlement within lending limits + GPUs of nobody."""
+        """(GPUs that may be on loan at once, GPUs that are).
+
+        Lent are idle entitlements within their lending limits, and the GPUs that nobody is entitled to.
+        """
         if model not in self._pool:
             lendable = on_loan = promised = 0
             for name in self._holders():
@@ -115,7 +142,33 @@ class Books:
         if self.firm_use(shape) + shape.gpus <= self.entitlement(shape.tenant, shape.model):
             return Claim(entitled=True)
         refusal = self._refuse_loan(shape)
-        return Claim(False, () if refusal else self._share(shape), refusal)
+        if refusal is not None and self._could_be_own(shape):
+            return Claim(False, (), refusal)
+        return Claim(False, self._share(shape), refusal, own_turn=False)
+
+    def _could_be_own(self, shape: Shape) -> bool:
+        return shape.gpus <= self.entitlement(shape.tenant, shape.model)
+
+    def attainable(self, shape: Shape) -> bool:
+        """Would a refused claim be granted once the tenant's own runs have ended and all loans are back?
+
+        False where limits, or guarantees that others use, stand in the way: nobody can say until when.
+        """
+        if self._could_be_own(shape):
+            return True
+        if shape.standing == 0 or not self.policy.lending:
+            return False
+        if any(shape.gpus > ceiling for _, ceiling in self._ceilings(shape)):
+            return False
+        loan = shape.gpus - self.entitlement(shape.tenant, shape.model)
+        return loan <= self._others_lendable(shape)
+
+    def _ceilings(self, shape: Shape) -> Iterator[tuple[str, int]]:
+        """(tenant, most GPUs it may use with loans), from the tenant upwards, where there is a limit."""
+        for name in reversed(self.line[shape.tenant]):
+            limit = self.tenants[name].borrowing_limit.get(shape.model)
+            if limit is not None:
+                yield name, self.entitlement(name, shape.model) + limit
 
     def _share(self, shape: Shape) -> tuple[float, ...]:
         return tuple(
@@ -123,13 +176,13 @@ class Books:
             for name in self.line[shape.tenant]
         )
 
-    def quota_verdict(self, shape: Shape) -> Verdict:
+    def quota_verdict(self, shape: Shape, claim: Claim) -> Verdict:
         """The quota line of the checklist, passing or not."""
-        refusal = self.claim(shape).refusal
+        refusal = claim.refusal
         if refusal is not None and refusal.constraint is Constraint.QUOTA:
             return refusal
         entitled = self.entitlement(shape.tenant, shape.model) if shape.tenant in self.tenants else None
-        note = "entitled" if self.claim(shape).entitled else "loan"
+        note = "entitled" if claim.entitled else "loan"
         used = self.firm_use(shape) if note == "entitled" else self.in_use(shape.tenant, shape.model)
         if not self.policy.quotas:
             entitled, note = None, "no_quotas"
@@ -146,11 +199,8 @@ class Books:
             return self._quota(own, shape.gpus, firm, entitled, "hard_quota")
         if shape.standing == 0:
             return self._quota(own, shape.gpus, firm, entitled, "not_preemptible")
-        for name in reversed(self.line[own]):
-            limit = self.tenants[name].borrowing_limit.get(model)
-            if limit is None:
-                continue
-            in_use, ceiling = self.in_use(name, model), self.entitlement(name, model) + limit
+        for name, ceiling in self._ceilings(shape):
+            in_use = self.in_use(name, model)
             if in_use + shape.gpus > ceiling:
                 return self._quota(name, shape.gpus, in_use, ceiling, "borrowing_limit")
         return self._refuse_by_pool(shape)
@@ -159,14 +209,11 @@ class Books:
         return Verdict(Constraint.QUOTA, False, f"tenant {name}", gpus, used, limit, note=note)
 
     def _refuse_by_pool(self, shape: Shape) -> Verdict | None:
-        lendable, on_loan = self.pool(shape.model)
+        on_loan = self.pool(shape.model)[1]
         before = self.loaned(shape.tenant, shape.model)
         used = self.in_use(shape.tenant, shape.model)
         after = max(0, used + shape.gpus - self.entitlement(shape.tenant, shape.model))
-        # What it still uses of its own entitlement was lendable until now, and no longer is.
-        own_idle = max(0, self.entitlement(shape.tenant, shape.model) - used)
-        own_limit = self.tenants[shape.tenant].lending_limit.get(shape.model)
-        others = lendable - (own_idle if own_limit is None else min(own_limit, own_idle))
+        others = self._others_lendable(shape)
         if on_loan - before + after <= others:
             return None
         return Verdict(
@@ -178,6 +225,13 @@ class Books:
             others,
             note="lending_limits",
         )
+
+    def _others_lendable(self, shape: Shape) -> int:
+        """The lendable GPUs without the tenant's own idle ones, of which a loan leaves none."""
+        name, model = shape.tenant, shape.model
+        own_idle = max(0, self.entitlement(name, model) - self.in_use(name, model))
+        limit = self.tenants[name].lending_limit.get(model)
+        return self.pool(model)[0] - (own_idle if limit is None else min(limit, own_idle))
 
     def lenders(self, model: str, besides: str = "") -> tuple[Blocker, ...]:
         """The tenants that keep idle entitlement to themselves, and how much."""

@@ -1,7 +1,8 @@
-"""The planner: a world in, a plan out. Greedy; jobs are tried in order of tier, reservation, entitlement, age.
+"""The planner: a world in, a plan out. Greedy, in order of tier, reservation, entitlement and age.
 
-Jobs of one shape stand in one queue. When its head does not fit, nothing of that shape does, because supply only
-shrinks while a plan grows: a pass costs one try for each start and one for each shape, however long the queue.
+Jobs of one shape stand in one queue. When its head does not fit, nothing of that shape does, because supply
+only shrinks while a plan grows: a pass costs one try for each start and one for each shape, however long the
+queue.
 """
 
 import heapq
@@ -13,9 +14,8 @@ from cluster.scheduler.gathering import Gathering
 from cluster.scheduler.lending import Claim
 from cluster.scheduler.plan import Hold, Plan
 from cluster.scheduler.policy import Queueing
-from cluster.scheduler.preemption import Preemption, SearchSpent
-from cluster.scheduler.words import Phase
-from cluster.scheduler.world import JobView, ReservationView, Shape, World
+from cluster.scheduler.preemption import Preemption, SearchSpent, Victim
+from cluster.scheduler.world import JobView, Shape, World
 
 BACKFILL_LOOK = 200
 """How many jobs of one shape are looked through for one short enough to backfill."""
@@ -26,7 +26,7 @@ Key = tuple[object, ...]
 def plan(world: World, explain: bool = True) -> Plan:
     """Decide for every pending job. Pure: the same world gives the same plan.
 
-    Without `explain` a hold says only whether a loan was refused: a replay reads no more, and verdicts cost time.
+    Without `explain` a hold says only whether a loan was refused: a replay reads no more, verdicts cost time.
     """
     return Pass(world, explain).run()
 
@@ -37,7 +37,7 @@ class Pass:
     def __init__(self, world: World, explain: bool, favoured: Mapping[int, int] | None = None) -> None:
         self.world, self.policy, self.explain = world, world.policy, explain
         self.favoured = favoured or {}
-        """job id → its turn among the entitled jobs of its tier, by the solver's choice; the others come after"""
+        """job id → its turn among the entitled of its tier, by the solver's choice; others come after"""
         self.draft = Draft(world)
         self.gathering = Gathering(self.draft)
         self.preemption = Preemption(self.draft)
@@ -94,19 +94,30 @@ class Pass:
     def _key(self, job: JobView) -> Key:
         if self.policy.queueing is not Queueing.LOCKSTEP:
             return (job.queued_s, job.id)
-        claim = self.draft.books.claim(job.shape)
+        claim = self.draft.claim(job)
         reserved = job.id in self.draft.reservations
-        turn = self.favoured.get(job.id, len(self.favoured))
-        return (job.shape.tier.rank, not reserved, not claim.entitled, turn, claim.share, job.queued_s, job.id)
+        # A refused gang starts nothing, but may save quota: the solver's choice must not pass it.
+        turn = self.favoured.get(job.id, len(self.favoured)) if claim.refusal is None else -1
+        return (
+            job.shape.tier.rank,
+            not reserved,
+            not claim.own_turn,
+            turn,
+            claim.share,
+            job.queued_s,
+            job.id,
+        )
 
     # reservations that stand
 
     def _keep_reservations(self) -> None:
         """Lock what is being gathered, the strongest first, before anybody is served."""
         standing = []
-        for reservation in self.world.reservations.values():
-            claim = self.draft.books.claim(reservation.job.shape)
+        books = self.draft.books.copy()
+        for reservation in sorted(self.world.reservations.values(), key=lambda r: self._key(r.job)):
+            claim = self.draft.claim(reservation.job, books)
             if claim.refusal is None:
+                books.charge(reservation.job.shape)
                 standing.append((self.draft.rank(reservation.job.shape, claim), reservation))
         standing.sort(key=lambda e: (not e[0].entitled, e[0].tier, e[1].created_s, e[1].job.id))
         for rank, reservation in standing:
@@ -116,9 +127,10 @@ class Pass:
 
     def _try(self, job: JobView) -> bool:
         """Start the job, or do what brings its start nearer. True if it starts."""
-        claim = self.draft.books.claim(job.shape)
+        claim = self.draft.claim(job)
         if claim.refusal is not None:
             self.draft.release(job.id)
+            self.draft.savings.begin(job, claim)
             return False
         head = self.heads.get(job.shape.model)
         if head is not None and self.policy.queueing is Queueing.FIFO:
@@ -129,16 +141,18 @@ class Pass:
         self.heads.setdefault(job.shape.model, job)
         if self.policy.queueing is not Queueing.FIFO:
             self._bring_nearer(job, rank)
+        if job.id in self.draft.reservations:
+            self.draft.promise(job, claim)
         return False
 
     def _start(self, job: JobView, rank: Rank, claim: Claim) -> bool:
         own = [job.id] if job.id in self.draft.locks else []
         every = self.draft.open_to(job.id, rank)
-        # What a lesser gang has gathered is touched only when there is no other room: it would gather for ever.
+        # What a lesser gang has gathered is touched only when there is no other room: it would never end.
         for unlocked in (own, every) if len(every) > len(own) else (own,):
             placement = self.draft.place(job.shape, unlocked)
             if placement is not None:
-                self.draft.start(job, placement, claim, unlocked, backfill=False)
+                self.draft.start(job, placement, claim, unlocked)
                 return True
         return False
 
@@ -152,11 +166,13 @@ class Pass:
         if not others or self.draft.place(job.shape, self.draft.locks) is None:
             return False
         slack = {other: self._slack_s(other) for other in others}
-        needs_s = job.duration_s if easy else min(job.shape.out_s + self.policy.least_backfill_s, job.duration_s)
+        needs_s = (
+            job.duration_s if easy else min(job.shape.out_s + self.policy.least_backfill_s, job.duration_s)
+        )
         in_time = own + [other for other in others if needs_s <= slack[other]]
         placement = self.draft.place(job.shape, in_time)
         if placement is not None:
-            self.draft.start(job, placement, claim, in_time, backfill=not easy)
+            self.draft.start(job, placement, claim, in_time, behind=() if easy else others)
         return placement is not None
 
     def _slack_s(self, job_id: int) -> float:
@@ -164,8 +180,8 @@ class Pass:
         return 0.0 if ready_s is None else ready_s - self.world.now_s
 
     def _bring_nearer(self, job: JobView, rank: Rank) -> None:
-        """Send runs away for the job if that lets it start; else let it gather, if it has waited long enough."""
-        if self._is_secured(job):
+        """Send runs away for the job if that lets it start; else let it gather, if it has waited long."""
+        if self._is_secured(job, rank):
             self.gathering.refresh(job, rank)
             return
         try:
@@ -175,48 +191,32 @@ class Pass:
             self.unresolved.add(job.shape)
         if job.id in self.draft.reservations:
             self.gathering.refresh(job, rank)
-            self._return_backfill(job)
+            if job.id in self.draft.reservations:
+                self._evict(job, self.preemption.due(job))
         elif self._may_reserve(job, rank):
             self.gathering.begin(job, rank)
 
-    def _is_secured(self, job: JobView) -> bool:
+    def _is_secured(self, job: JobView, rank: Rank) -> bool:
         """Is all that is missing on the target already on its way out for this job?"""
-        reservation = self.draft.reservations.get(job.id)
-        if reservation is None:
+        if job.id not in self.draft.reservations or not self.draft.unfilled(job.id):
             return False
-        held = self.draft.locks[job.id]
-        for index, gpus in reservation.target.items():
-            leaving = sum(r.placement[index] for r in self.draft.runs_on(index) if r.phase is Phase.STOPPING)
-            if held.get(index, 0) + leaving < gpus or not self.world.fleet.nodes[index].usable:
-                return False
-        return True
+        leaving = self.draft.leaving_for(job.id, rank)
+        nodes = self.world.fleet.nodes
+        if not all(nodes[index].usable for index in self.draft.reservations[job.id].target):
+            return False
+        return all(leaving.get(index, 0) >= gpus for index, gpus in self.draft.unfilled(job.id).items())
 
     def _preempt(self, job: JobView, rank: Rank) -> bool:
         found = self.preemption.search(job, rank)
         if found is None:
             return False
         victims, placement = found
-        for eviction in self.preemption.evictions(job, victims):
-            self.draft.evict(eviction)
-        old = self.draft.reservations.get(job.id)
-        created_s = old.created_s if old else self.world.now_s
-        self.draft.reserve(job, rank, ReservationView(job, placement, created_s, None))
-        ready_s = self.gathering.ready(job, placement)
-        self.draft.reserve(job, rank, ReservationView(job, placement, created_s, ready_s, ready_s))
+        self._evict(job, victims)
+        self.gathering.await_victims(job, rank, placement)
         return True
 
-    def _return_backfill(self, job: JobView) -> None:
-        """Signal backfilled runs in time: they must be out when the rest of the target is."""
-        reservation = self.draft.reservations.get(job.id)
-        if reservation is None or reservation.ready_s is None:
-            return
-        rank = self.draft.rank_of[job.id]
-        due = [
-            v
-            for v in self.preemption.legal(job, rank)
-            if v.run.is_backfill and reservation.ready_s - self.world.now_s <= v.run.shape.out_s
-        ]
-        for eviction in self.preemption.evictions(job, due):
+    def _evict(self, job: JobView, victims: Sequence[Victim]) -> None:
+        for eviction in self.preemption.evictions(job, victims):
             self.draft.evict(eviction)
 
     def _may_reserve(self, job: JobView, rank: Rank) -> bool:
@@ -241,12 +241,14 @@ class Pass:
         holds, own_holds = {}, {}
         for shape, queue in self.world.queues.items():
             first = next(
-                (job for job in queue if job.id not in started and job.id not in draft.reservations), None
+                (job for job in queue if job.id not in started and job.id not in draft.promises), None
             )
             if first is not None:
                 holds[shape] = Hold(shape, checklist.of_shape(first))
         for reservation in draft.reservations.values():
             own_holds[reservation.job.id] = Hold(reservation.job.shape, checklist.of_holder(reservation))
+        for job in draft.savings.jobs:
+            own_holds[job.id] = Hold(job.shape, checklist.of_shape(job))
         for job in self.world.set_aside:
             own_holds[job.id] = Hold(job.shape, checklist.of_set_aside(job))
         return Plan(tuple(draft.starts), holds, own_holds, tuple(draft.evictions), dict(draft.reservations))

@@ -1,11 +1,13 @@
 """Which runs may be asked to leave for a job, and the cheapest set of them that lets its gang start."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from cluster.scheduler.draft import Draft, Rank
 from cluster.scheduler.plan import Eviction
+from cluster.scheduler.search_budget import SearchBudget
 from cluster.scheduler.supply import Placement, Supply
 from cluster.scheduler.words import Phase, PreemptionRule, Tier
 from cluster.scheduler.world import JobView, RunView, Shape
@@ -35,7 +37,8 @@ class Preemption:
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
         self.now_s = draft.world.now_s
-        self.searches_left = draft.world.policy.search_budget
+        self.budget = SearchBudget(draft.world.policy.search_budget, len(draft.world.queues), self.now_s)
+        self._reclaimable: dict[tuple[Rank, str, str, bool], int] = {}
         self._hopeless: dict[tuple[int, bool, str], tuple[int, Supply]] = {}
 
     @cached_property
@@ -56,30 +59,34 @@ class Preemption:
 
     def legal(self, job: JobView, rank: Rank) -> list[Victim]:
         """The runs that this job may send away, cheapest first."""
-        own = self.draft.reservations.get(job.id)
-        target = own.target if own else {}
         gone = self.draft.gone
         found = []
         for candidate in self._candidates.get(job.shape.model, ()):
-            rule = self._rule(job, rank, candidate, target)
+            rule = self._rule(job, rank, candidate)
             if rule is not None and candidate.run.id not in gone:
                 found.append(Victim(candidate.run, rule, _cost(candidate, rule)))
         found.sort(key=lambda v: v.cost)
         return found
 
-    @staticmethod
-    def _rule(job: JobView, rank: Rank, it: Candidate, target: Mapping[int, int]) -> PreemptionRule | None:
+    def _rule(self, job: JobView, rank: Rank, it: Candidate) -> PreemptionRule | None:
         """By what right, if any, the job may have this run stopped."""
         run = it.run
-        if run.is_backfill and rank.tier <= it.tier and not target.keys().isdisjoint(run.placement):
+        if run.is_backfill and self.draft.returns_to(run, job):
             return PreemptionRule.BACKFILL_RETURN
         if not job.may_preempt:
             return None
         if rank.entitled and it.on_loan and run.shape.tenant != job.shape.tenant:
             return PreemptionRule.RECLAIM
-        if rank.tier < it.tier and run.preemptions_left > 0 and (rank.entitled or it.on_loan):
-            return PreemptionRule.TIER
-        return None
+        return PreemptionRule.TIER if _may_preempt(rank, it) else None
+
+    def reclaimable_gpus(self, job: JobView, rank: Rank) -> int:
+        """GPUs of all runs that the job might send away, whether or not that would be enough."""
+        key = (rank, job.shape.tenant, job.shape.model, job.may_preempt)
+        if job.id in self.draft.reservations:  # what backfilled for it counts too
+            return sum(victim.run.shape.gpus for victim in self.legal(job, rank))
+        if key not in self._reclaimable:
+            self._reclaimable[key] = sum(victim.run.shape.gpus for victim in self.legal(job, rank))
+        return self._reclaimable[key]
 
     def search(self, job: JobView, rank: Rank) -> tuple[list[Victim], Placement] | None:
         """The cheapest sufficient victims and where the gang will then stand; None if no set suffices.
@@ -90,9 +97,8 @@ class Preemption:
         """
         if self._is_hopeless(job, rank):
             return None
-        if self.searches_left <= 0:
+        if not self.budget.spend():
             raise SearchSpent
-        self.searches_left -= 1
         base = self._base(job, rank)
         placement = base.place(job.shape.members, job.shape.model, job.shape.required)
         if placement is not None:
@@ -105,17 +111,24 @@ class Preemption:
         base = self.draft.open.copy()
         for other in self.draft.open_to(job.id, rank):
             base.give(self.draft.locks[other])
-        for run in self.draft.world.runs.values():
-            if (
-                run.phase is Phase.STOPPING
-                and run.shape.model == job.shape.model
-                and self._leaves_for(run, job)
-            ):
-                base.give(run.placement)
+        base.give(self.draft.leaving_for(job.id, rank))
         return base
 
-    def _leaves_for(self, run: RunView, job: JobView) -> bool:
-        return run.stopping_for in (None, job.id) or run.stopping_for not in self.draft.reservations
+    def due(self, job: JobView) -> list[Victim]:
+        """The backfilled runs to be told now, so that they are out when the rest of the target is whole."""
+        reservation = self.draft.reservations[job.id]
+        rank = self.draft.rank_of[job.id]
+        leaving = self.draft.leaving_for(job.id, rank)
+        short = {i: g - leaving.get(i, 0) for i, g in self.draft.unfilled(job.id).items()}
+        left_s = math.inf if reservation.ready_s is None else reservation.ready_s - self.now_s
+        chosen: list[Victim] = []
+        for victim in self.legal(job, rank):
+            is_due = victim.rule is PreemptionRule.BACKFILL_RETURN and left_s <= victim.run.shape.out_s
+            if is_due and any(short.get(i, 0) > 0 for i in victim.run.placement):
+                chosen.append(victim)
+                for index, gpus in victim.run.placement.items():
+                    short[index] = short.get(index, 0) - gpus
+        return chosen
 
     def _is_hopeless(self, job: JobView, rank: Rank) -> bool:
         """Would the gang not even fit if everything went that any job of this rank may send away?
@@ -140,11 +153,11 @@ class Preemption:
         everything = self.draft.open.copy()
         for other in self.draft.open_to(-1, rank):
             everything.give(self.draft.locks[other])
-        for run in self.draft.world.runs.values():
-            if run.phase is Phase.STOPPING and run.shape.model == job.shape.model:
-                everything.give(run.placement)
+        everything.give(self.draft.leaving)
         for it in self._candidates.get(job.shape.model, ()):
-            if (it.on_loan and rank.entitled) or rank.tier < it.tier or it.run.is_backfill:
+            if it.run.id in self.draft.gone:
+                continue
+            if it.run.is_backfill or _may_take(rank, it):
                 everything.give(it.run.placement)
         return everything
 
@@ -163,6 +176,16 @@ class Preemption:
         return f"tenant {shared[-1]}" if shared else "cluster"
 
 
+def _may_preempt(rank: Rank, it: Candidate) -> bool:
+    """A higher tier may preempt a lower one; on loan it may only preempt what is on loan too."""
+    return rank.tier < it.tier and it.run.preemptions_left > 0 and (rank.entitled or it.on_loan > 0)
+
+
+def _may_take(rank: Rank, it: Candidate) -> bool:
+    """May some job of this rank send the run away?"""
+    return (rank.entitled and it.on_loan > 0) or _may_preempt(rank, it)
+
+
 def _cost(candidate: Candidate, rule: PreemptionRule) -> tuple[int, float, float]:
     whole_loan = candidate.on_loan == candidate.run.shape.gpus
     kind = 1 if whole_loan else 2 if candidate.on_loan else 3
@@ -179,15 +202,9 @@ def loans_of(draft: Draft) -> dict[int, int]:
     """run id → GPUs on loan, for all runs above their tenant's entitlement."""
     if not draft.world.policy.quotas:
         return {}
-    by_holder: dict[tuple[str, str], list[RunView]] = {}
-    for run in draft.world.runs.values():
-        by_holder.setdefault((run.shape.tenant, run.shape.model), []).append(run)
     loans: dict[int, int] = {}
-    for (tenant, model), runs in by_holder.items():
+    for (tenant, model), runs in draft.runs_of.items():
         left = draft.books.entitlement(tenant, model) if tenant in draft.world.tenants else 0
-        if sum(run.shape.gpus for run in runs) <= left:
-            continue
-        runs.sort(key=lambda r: (r.shape.standing, r.started_s, r.id))
         for run in runs:
             own = min(left, run.shape.gpus)
             left -= own
@@ -209,7 +226,7 @@ def cheapest(base: Supply, victims: Sequence[Victim], shape: Shape) -> tuple[lis
         if chosen is None:
             continue
         room = _with(base, chosen)
-        placement = room.place(shape.members, shape.model, shape.required)
+        placement = room.place(shape.members, shape.model, shape.required, within=domain)
         price = (max(v.cost[0] for v in chosen), sum(v.cost[1] * v.run.shape.gpus for v in chosen))
         if placement is not None and (found is None or price < found[0]):
             found = (price, chosen, placement)
@@ -246,10 +263,9 @@ def _prune(
     chosen = list(victims[:enough])
     room = _with(base, chosen)
     for victim in reversed(victims[:enough]):
-        usable = {i: g for i, g in victim.run.placement.items() if base.fleet.nodes[i].usable}
-        room.take(usable)
+        room.withdraw(victim.run.placement)
         if room.holds(shape.members, domain):
             chosen.remove(victim)
         else:
-            room.give(usable)
+            room.give(victim.run.placement)
     return chosen or None

@@ -1,7 +1,7 @@
 """Run the planner through time: arrivals, completions and a virtual clock, nothing else.
 
-The very planner of the control room, with the same worlds; only time and the engine's part (a gang starts after
-`start_s`, runs for its true duration, leaves within its out time when evicted) are made up here.
+The very planner of the control room, with the same worlds; only time and the engine's part (a gang starts
+after `start_s`, runs for its true duration, leaves within its out time when evicted) are made up here.
 """
 
 import heapq
@@ -68,6 +68,8 @@ class Live:
     due: int
     """number of the event that ends it; an older event in the heap is void"""
     entitled: bool
+    ends_s: float
+    """when its work is done, if it is not stopped before"""
 
 
 class Replay:
@@ -97,6 +99,8 @@ class Replay:
         self.reservations: dict[int, ReservationView] = {}
         self.ends: list[tuple[float, int, int]] = []
         """(time, event number, run id)"""
+        self.backfill: set[int] = set()
+        """runs that backfill"""
         self.counts = Counts()
         self.pending = 0
         self._numbers = count(1)
@@ -115,15 +119,20 @@ class Replay:
         if self.arrivals:
             times.append(self.arrivals[0].submit_s)
         if self.pending and self._is_waiting_for_time():
-            times.append(self.now_s + self.policy.reserve_after_s)
+            times.append(self.now_s + self._patience_s())
         if not times:
             return None
         ticks = max(0.0, min(times) - self.first_s) / self.tick_s
-        return max(self.first_s + self.tick_s * -(-ticks // 1), self.now_s)
+        soonest = self.now_s + self.tick_s if self.counts.ticks else self.now_s
+        return max(self.first_s + self.tick_s * -(-ticks // 1), soonest)
 
     def _is_waiting_for_time(self) -> bool:
-        """May a blocked job do more later, although nothing else happens: start to gather, or send backfill away?"""
+        """May a blocked job do more later, although nothing else happens: gather, or send backfill away?"""
         return bool(self.ends) and self.policy.queueing is Queueing.LOCKSTEP
+
+    def _patience_s(self) -> float:
+        """How long nothing may happen before it is worth a look: backfill must be sent away in good time."""
+        return self.tick_s if self.backfill and self.reservations else self.policy.reserve_after_s
 
     def step(self, at_s: float) -> Plan:
         """Bring the world to this moment and plan."""
@@ -171,7 +180,7 @@ class Replay:
         self.pending += 1
 
     def place_running(self, work: Work, view: RunView, ends_s: float, entitled: bool) -> None:
-        """Put a run that already holds GPUs into the replay."""
+        """Put a run that holds GPUs into the replay. `ends_s`: when its work is done, if it may go on."""
         self.works[work.id] = work
         self._hold(work, view, ends_s, entitled)
 
@@ -179,12 +188,16 @@ class Replay:
         number = next(self._numbers)
         self.runs[view.id] = view
         self.holdings.add(view)
-        self.live[view.id] = Live(work, view, number, entitled)
-        heapq.heappush(self.ends, (ends_s, number, view.id))
+        self.live[view.id] = Live(work, view, number, entitled, ends_s)
+        if view.is_backfill:
+            self.backfill.add(view.id)
+        out_s = ends_s if view.free_by_s is None else max(view.free_by_s, self.now_s + 1.0)
+        heapq.heappush(self.ends, (min(out_s, ends_s), number, view.id))
 
     def _end(self, run_id: int, end_s: float) -> None:
         live = self.live.pop(run_id)
         view = self.runs.pop(run_id)
+        self.backfill.discard(run_id)
         self.holdings.remove(view)
         work, gpus = live.work, view.shape.gpus
         held_s = end_s - view.started_s
@@ -192,14 +205,14 @@ class Replay:
         self.counts.allocated_gpu_s += held_s * gpus
         if not live.entitled:
             self.counts.loan_gpu_s += held_s * gpus
-        if view.phase is not Phase.STOPPING:
+        if view.phase is not Phase.STOPPING or live.ends_s <= end_s:
             work.end_s, work.done_s = end_s, work.duration_s
             return
         self._save(live, view, end_s)
         self._enqueue(work)
 
     def _save(self, live: Live, view: RunView, end_s: float) -> None:
-        """What a preempted run keeps: all up to the signal if it checkpoints on it, else up to its last checkpoint."""
+        """What a preempted run keeps: all up to the signal if it saves then, else up to its checkpoint."""
         work = live.work
         overhead_s = self.start_s + (work.restart_cost_s if work.done_s else 0.0)
         until_s = (view.free_by_s or end_s) - view.shape.out_s
@@ -265,4 +278,5 @@ class Replay:
         stopping = replace(view, phase=Phase.STOPPING, free_by_s=out_s, stopping_for=eviction.for_job)
         self.runs[view.id] = stopping
         live.view, live.due = stopping, next(self._numbers)
-        heapq.heappush(self.ends, (out_s, live.due, view.id))
+        # One whose work is done within its grace window leaves then, and is not queued again.
+        heapq.heappush(self.ends, (min(out_s, live.ends_s), live.due, view.id))

@@ -1,6 +1,7 @@
 """Free GPUs, counted so that "does it fit" costs a few additions, and placed so that gangs stay together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from cluster.scheduler.fleet import Fleet
 from cluster.scheduler.words import Locality
@@ -11,10 +12,26 @@ Placement = dict[int, int]
 """node index → GPUs"""
 
 
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """What a gang lacks where it lacks least: GPUs, or, where those are enough, nodes with enough of them."""
+
+    domain: int
+    node_gpus: int
+    """0: GPUs are counted; else nodes with at least so many free"""
+    asked: int
+    found: int
+
+    @property
+    def missing(self) -> int:
+        return self.asked - self.found
+
+
 class Supply:
     """Free GPUs of every node, with a histogram per domain of how many nodes have how many free.
 
-    Nodes that take no work count as having none free. `copy` is cheap; `take` and `give` cost one step a node.
+    Nodes that take no work count as having none free; one whose GPUs failed under a run has less than none,
+    so that it has none to give when the run has left. `copy` is cheap; a change costs one step a node.
     """
 
     __slots__ = ("counts", "fleet", "free", "total", "width")
@@ -22,7 +39,7 @@ class Supply:
     def __init__(self, fleet: Fleet, free: Sequence[int], unusable_too: bool = False) -> None:
         self.fleet = fleet
         self.width = fleet.most_gpus + 1
-        self.free = [f if unusable_too or fleet.nodes[i].usable else 0 for i, f in enumerate(free)]
+        self.free = [max(0, f) if unusable_too or fleet.nodes[i].usable else 0 for i, f in enumerate(free)]
         self.counts = [0] * (self.width * len(fleet.domain_name))
         self.total = [0] * len(fleet.domain_name)
         for index, gpus in enumerate(self.free):
@@ -39,7 +56,10 @@ class Supply:
     def shift(self, index: int, change: int) -> None:
         """Change what one node has free, whether or not it takes work."""
         before = self.free[index]
-        self.free[index] = before + change
+        after = self.free[index] = before + change
+        if before < 0 or after < 0:
+            before, after = max(0, before), max(0, after)
+        change = after - before
         counts, total, width = self.counts, self.total, self.width
         for domain in self.fleet.within[index]:
             base = domain * width + before
@@ -56,6 +76,12 @@ class Supply:
         for index, gpus in placement.items():
             if self.fleet.nodes[index].usable:
                 self.shift(index, gpus)
+
+    def withdraw(self, placement: Mapping[int, int]) -> None:
+        """Undo a `give`."""
+        for index, gpus in placement.items():
+            if self.fleet.nodes[index].usable:
+                self.shift(index, -gpus)
 
     def free_gpus(self, model: str) -> int:
         return sum(self.total[domain] for domain in self.fleet.at(model, Locality.CLUSTER))
@@ -82,8 +108,44 @@ class Supply:
             return False
         return level is Locality.CLUSTER or any(self.holds(members, d) for d in self.fleet.at(model, level))
 
-    def place(self, members: Members, model: str, required: Locality) -> Placement | None:
-        """The most compact placement within the required locality, or None.
+    def shortfall(self, members: Members, domains: Iterable[int], one_node: bool = False) -> Shortfall | None:
+        """What is short in the one of these domains that comes nearest; None if one of them holds the gang.
+
+        `one_node`: all members are asked to stand on one node, which more than one never can.
+        """
+        asked = sum(count * gpus for count, gpus in members)
+        nearest: tuple[tuple[int, int], Shortfall] | None = None
+        for domain in domains:
+            short = self._short_in(members, domain, asked, one_node)
+            if short is None:
+                return None
+            rank = (short.missing * max(1, short.node_gpus), domain)
+            if nearest is None or rank < nearest[0]:
+                nearest = (rank, short)
+        return nearest[1] if nearest else Shortfall(-1, 0, asked, 0)
+
+    def _short_in(self, members: Members, domain: int, asked: int, one_node: bool) -> Shortfall | None:
+        if one_node and sum(count for count, _ in members) > 1:
+            return Shortfall(domain, members[-1][1], sum(count for count, _ in members), 1)
+        if self.total[domain] < asked:
+            return Shortfall(domain, 0, asked, self.total[domain])
+        nodes = 0
+        for count, gpus in members:
+            nodes += count
+            if self.nodes_with(gpus, domain) < nodes:
+                return Shortfall(domain, gpus, nodes, self.nodes_with(gpus, domain))
+        return None
+
+    def count(self, short: Shortfall) -> int:
+        """What this supply has of what is short elsewhere."""
+        if short.domain < 0:
+            return 0
+        return self.nodes_with(short.node_gpus, short.domain) if short.node_gpus else self.total[short.domain]
+
+    def place(
+        self, members: Members, model: str, required: Locality, within: int | None = None
+    ) -> Placement | None:
+        """The most compact placement within the required locality (and domain, if one is named), or None.
 
         The smallest domain that can hold the gang is used up first, so that large ones stay whole;
         a part of a node goes where it leaves the least.
@@ -91,10 +153,16 @@ class Supply:
         if not self.fits(members, model, required):
             return None
         for level in (Locality.BLOCK, Locality.POD, Locality.CLUSTER):
-            able = [d for d in self.fleet.at(model, level) if self.holds(members, d)]
+            able = [d for d in self._domains(model, level, within) if self.holds(members, d)]
             if able:
                 return self._fill(members, min(able, key=lambda d: self._left_over(members, d)))
         return None
+
+    def _domains(self, model: str, level: Locality, within: int | None) -> Sequence[int]:
+        every = self.fleet.at(model, level)
+        if within is None:
+            return every
+        return [d for d in every if within in self.fleet.within[self.fleet.domain_nodes[d][0]]]
 
     def _left_over(self, members: Members, domain: int) -> tuple[int, int, int]:
         """How much a domain has to spare: nodes that could take a member, then GPUs."""

@@ -1,12 +1,12 @@
-"""What would unblock a job: the smallest changes of each kind, kept only if re-planning the changed world starts it."""
+"""What would unblock a job: the smallest change of each kind, kept only if re-planning starts the job."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from cluster.scheduler.draft import Draft
+from cluster.scheduler.ends import projected_end
 from cluster.scheduler.fleet import Fleet, members_of
-from cluster.scheduler.gathering import projected_end
 from cluster.scheduler.planner import plan
 from cluster.scheduler.verdict import Verdict, binding
 from cluster.scheduler.words import Constraint, Locality, Phase, Tier
@@ -166,7 +166,7 @@ def _own_runs_end(world: World, job: JobView, bound: Verdict) -> Iterator[Found]
 
 
 def _ends(world: World, job: JobView, counts: Callable[[RunView], bool]) -> Iterator[Found]:
-    """The runs that are expected to end first, as many as it takes (halving), without those that do not matter."""
+    """The runs expected to end first, as many as it takes (halving), without those that do not matter."""
     runs = sorted((r for r in world.runs.values() if counts(r)), key=lambda r: projected_end(r, world.now_s))
     low, high = 0, len(runs)
     if not high or not _starts(without_runs(world, {r.id for r in runs}), job.id):

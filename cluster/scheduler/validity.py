@@ -107,7 +107,8 @@ def _loans_are_preemptible(world: World, plan: Plan, jobs: dict[int, JobView]) -
         entitled = _entitled(world, tenant, model)
         if firm[tenant, model] > entitled:
             found.append(
-                f"{tenant} holds {firm[tenant, model]} {model} that cannot be called back, entitled to {entitled}"
+                f"{tenant} holds {firm[tenant, model]} {model} that cannot be called back, "
+                f"entitled to {entitled}"
             )
     return found
 

@@ -71,6 +71,9 @@ def binding(verdicts: Iterable[Verdict]) -> Verdict | None:
 
 
 def signature(verdicts: Sequence[Verdict]) -> str:
-    """What must change for a new decision to be recorded: the reason and where it applies, not its numbers."""
+    """What must change for a new decision to be recorded: the reason and whose quota binds, not numbers."""
     bound = binding(verdicts)
-    return "" if bound is None else f"{bound.constraint}|{bound.note}|{bound.scope}"
+    if bound is None:
+        return ""
+    whose = bound.scope if bound.constraint in (Constraint.QUOTA, Constraint.GUARANTEE) else ""
+    return f"{bound.constraint}|{bound.note}|{whose}"

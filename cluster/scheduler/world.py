@@ -1,4 +1,4 @@
-"""The world as the planner sees it: one frozen snapshot. Times are seconds on one clock; the origin is free."""
+"""The world as the planner sees it: one frozen snapshot. Times are seconds on one clock of any origin."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class JobView:
     not_before_s: float | None = None
     admin_hold: str | None = None
     may_preempt: bool = True
-    """False for a job that failed again and again soon after its start (it must first hold GPUs for a while)."""
+    """False for a job that failed again and again soon after its start: it must first hold GPUs a while."""
     not_before_why: str = ""
 
 
