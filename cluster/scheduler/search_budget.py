@@ -6,7 +6,7 @@ from zlib import crc32
 class SearchBudget:
     """How many shapes may still search in this tick.
 
-    Half of the budget goes by order. The rest goes round: each further shape has its turn once in so many ticks,
+    Half of the budget goes by order. The rest goes round: each other shape has its turn once in a few ticks,
     so that none is kept from a search that would succeed by others whose search fails again and again.
     """
 

@@ -147,7 +147,7 @@ def node_states(observed: Observed, installed: Mapping[int, int]) -> dict[int, d
     found: dict[int, dict[str, int]] = {}
     for index, node in enumerate(world.fleet.nodes):
         pk, states = observed.node_ids[index], dict(held.get(index, {}))
-        free = holdings.supply.free[index]
+        free = max(0, holdings.supply.free[index])  # less than none where a GPU failed under a run
         reserved = min(kept.get(index, 0), free)
         placeable = capacity_of._usable(free - reserved, useful.get(node.model, ()))
         states[CapacityState.UNAVAILABLE] = max(0, installed.get(pk, 0) - sum(states.values()) - free)
