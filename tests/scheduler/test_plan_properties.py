@@ -1,0 +1,92 @@
+"""What holds for every plan of every world."""
+
+from hypothesis import HealthCheck, given, settings
+
+from cluster.scheduler.planner import plan
+from cluster.scheduler.validity import violations
+from cluster.scheduler.verdict import binding
+from cluster.scheduler.words import PreemptionRule
+from cluster.scheduler.world import World
+from tests.scheduler.independent import needless_victims, targets_that_stay_empty
+from tests.scheduler.random_worlds import worlds
+
+anything = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@anything
+@given(worlds())
+def test_every_plan_is_valid(world: World):
+    assert violations(world, plan(world)) == []
+
+
+@anything
+@given(worlds())
+def test_every_pending_job_has_exactly_one_decision_and_a_hold_says_why(world: World):
+    decided = plan(world)
+    started = [start.job_id for start in decided.starts]
+    assert len(started) == len(set(started))
+    for job in world.pending:
+        hold = decided.hold_of(job)
+        assert (hold is None) == (job.id in started)
+        assert hold is None or binding(hold.verdicts) is not None
+
+
+@anything
+@given(worlds())
+def test_the_arithmetic_of_a_failing_verdict_is_short_of_something(world: World):
+    decided = plan(world)
+    for hold in [*decided.holds.values(), *decided.own_holds.values()]:
+        for verdict in hold.verdicts:
+            if verdict.missing is not None:
+                assert verdict.ok or verdict.missing > 0, verdict
+                assert verdict.demand >= 0 and verdict.limit >= 0 and (verdict.used or 0) >= 0, verdict
+
+
+@anything
+@given(worlds())
+def test_explaining_changes_nothing(world: World):
+    explained, plain = plan(world, explain=True), plan(world, explain=False)
+    assert explained.starts == plain.starts
+    assert explained.evictions == plain.evictions
+    assert explained.reservations == plain.reservations
+
+
+@anything
+@given(worlds())
+def test_the_same_world_gives_the_same_plan(world: World):
+    first, again = plan(world), plan(world)
+    assert first == again
+
+
+@anything
+@given(worlds())
+def test_no_victim_is_needless_and_none_is_in_vain(world: World):
+    decided = plan(world)
+    assert needless_victims(world, decided) == []
+    assert targets_that_stay_empty(world, decided) == []
+    for eviction in decided.evictions:
+        if eviction.rule is PreemptionRule.BACKFILL_RETURN:
+            target = decided.reservations[eviction.for_job].target
+            assert not target.keys().isdisjoint(world.runs[eviction.run_id].placement)
+
+
+@anything
+@given(worlds())
+def test_equal_shapes_share_one_hold(world: World):
+    decided = plan(world)
+    for queue in world.queues.values():
+        shared = {id(decided.hold_of(job)) for job in queue if job.id not in decided.own_holds}
+        shared.discard(id(None))
+        assert len(shared) <= 1
+
+
+@anything
+@given(worlds())
+def test_a_loan_is_only_made_to_work_that_can_be_called_back(world: World):
+    decided = plan(world)
+    jobs = {job.id: job.shape for job in world.pending}
+    assert all(s.entitled or jobs[s.job_id].standing > 0 for s in decided.starts)
+    if not (world.policy.lending and world.policy.quotas):
+        assert all(s.entitled for s in decided.starts)
