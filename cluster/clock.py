@@ -1,4 +1,4 @@
-"""The time that scheduling lives by: the engine's. Freshness of pages is measured on the wall clock instead."""
+"""The time that scheduling lives by: the engine's. Freshness of pages is measured on the wall clock."""
 
 from datetime import datetime
 

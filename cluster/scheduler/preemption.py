@@ -137,9 +137,15 @@ class Preemption:
         """
         key = (rank.tier, rank.entitled, job.shape.model)
         known = self._hopeless.get(key)
+        # Supply only shrinks: what did not fit into all there was does not fit into what is left of it.
+        if known is not None and known[0] != self.draft.version and self._lacks(known[1], job, rank):
+            return True
         if known is None or known[0] != self.draft.version:
             known = self._hopeless[key] = (self.draft.version, self._everything(job, rank))
-        everything, own = known[1], self.draft.locks.get(job.id, {})
+        return self._lacks(known[1], job, rank)
+
+    def _lacks(self, everything: Supply, job: JobView, rank: Rank) -> bool:
+        own = self.draft.locks.get(job.id, {})
         already = job.id in self.draft.open_to(-1, rank)
         if own and not already:
             everything.give(own)
@@ -220,8 +226,9 @@ def cheapest(base: Supply, victims: Sequence[Victim], shape: Shape) -> tuple[lis
     more victims never make less room, so the shortest sufficient prefix is found by halving.
     """
     found: tuple[tuple[int, float], list[Victim], Placement] | None = None
+    touching = _by_domain(base, victims)
     for domain in base.fleet.at(shape.model, shape.required):
-        inside = [v for v in victims if any(domain in base.fleet.within[i] for i in v.run.placement)]
+        inside = touching.get(domain, [])
         chosen = _prune(base, inside, _shortest(base, inside, shape, domain), shape, domain)
         if chosen is None:
             continue
@@ -231,6 +238,15 @@ def cheapest(base: Supply, victims: Sequence[Victim], shape: Shape) -> tuple[lis
         if placement is not None and (found is None or price < found[0]):
             found = (price, chosen, placement)
     return (found[1], found[2]) if found else None
+
+
+def _by_domain(base: Supply, victims: Sequence[Victim]) -> dict[int, list[Victim]]:
+    """The victims that stand in each domain, in their order."""
+    touching: dict[int, list[Victim]] = {}
+    for victim in victims:
+        for domain in {d for index in victim.run.placement for d in base.fleet.within[index]}:
+            touching.setdefault(domain, []).append(victim)
+    return touching
 
 
 def _with(base: Supply, victims: Sequence[Victim]) -> Supply:

@@ -35,7 +35,7 @@ def submit_job(
     require(may(by, Action.SUBMIT_JOB, tenant), Action.SUBMIT_JOB, f"tenant {tenant}")
     if tenant.children.exists():
         teams = ", ".join(tenant.children.values_list("name", flat=True)[:5])
-        raise ValidationError({"tenant": f"{tenant} is an organisation: submit to one of its teams ({teams})"})
+        raise ValidationError({"tenant": f"{tenant} is an organisation: submit to one of its teams, {teams}"})
     total = gpus if gpus is not None else (nodes or 0) * (gpus_per_node or 0)
     at = clock.now()
     job = Job(
