@@ -82,13 +82,20 @@ def _fit(model: str, gpus: int, nodes: Sequence[FreeNode]) -> ShapeFit:
     blocks: dict[str, list[int]] = defaultdict(list)
     for node in nodes:
         blocks[node.block].append(node.free)
-    whole_nodes = {block: sum(1 for free in row if free >= size) for block, row in blocks.items()}
-    each = -(-gpus // size)
-    if gpus < size:
-        per_block = {block: sum(free // gpus for free in row) for block, row in blocks.items()}
-        anywhere = sum(per_block.values())
-    else:
-        per_block = {block: whole // each for block, whole in whole_nodes.items()}
-        anywhere = sum(whole_nodes.values()) // each
-    largest = max(whole_nodes.values(), default=0) * size
-    return ShapeFit(model, gpus, each, anywhere, sum(per_block.values()), largest)
+    largest = max(sum(1 for free in row if free >= size) for row in blocks.values()) * size
+    anywhere = _side_by_side(gpus, size, [node.free for node in nodes])
+    in_one_block = sum(_side_by_side(gpus, size, row) for row in blocks.values())
+    return ShapeFit(model, gpus, -(-gpus // size), anywhere, in_one_block, largest)
+
+
+def _side_by_side(gpus: int, size: int, free: Sequence[int]) -> int:
+    """How many gangs of whole nodes and one part of a node fit at once, as the planner cuts them up."""
+    whole, part = divmod(gpus, size)
+    open_nodes = sum(1 for each in free if each >= size)
+    if not part:
+        return open_nodes // whole
+    parts_a_node = size // part
+    beside = sum(each // part for each in free if each < size)
+    # n gangs leave (open_nodes - n × whole) nodes, which must take what does not fit beside.
+    most = (beside + open_nodes * parts_a_node) // (1 + whole * parts_a_node)
+    return min(most, open_nodes // whole) if whole else most

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pytest
 
+from cluster.selectors.placeable import fits, free_nodes
 from tests.api.conftest import rows
 
 
@@ -61,6 +62,19 @@ def test_placeable_answers_for_a_named_shape(client):
     assert [(row["gpus"], row["gangs_anywhere"], row["gangs_in_one_block"]) for row in fit] == [(8, 1, 1)]
     assert rows(client.get("/api/v1/capacity/placeable/?gpus=16"))[0]["gangs_anywhere"] == 0
     assert [row["gpus"] for row in rows(client.get("/api/v1/capacity/placeable/"))] == [8, 64, 256]
+
+
+@pytest.mark.parametrize("gpus", [1, 3, 4, 5, 8, 12, 16, 20, 32])
+def test_as_many_gangs_fit_as_the_planner_then_starts(tiny, gpus):
+    """The answer for a shape is what happens when so many of it are submitted, and one more."""
+    tenant = tiny.tenant("alone", gpus=64)
+    for size in (3, 6, 8):
+        tiny.submit(tenant, gpus=size, expected_duration_s=100_000)
+    tiny.tick()
+    (fit,) = fits(free_nodes(), (gpus,))
+    asked = [tiny.submit(tenant, gpus=gpus, tier="production") for _ in range(fit.anywhere + 1)]
+    tiny.tick()
+    assert sum(tiny.fresh(job).state == "active" for job in asked) == fit.anywhere
 
 
 @pytest.mark.parametrize(
