@@ -6,6 +6,7 @@ remained; a shape that would fit into what an unfinished search or a late change
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from cluster.scheduler.draft import Draft, Rank
@@ -39,7 +40,9 @@ class Checklist:
         self._no_locks: Supply | None = None
         self._whole: Supply | None = None
         self._holders: dict[str, tuple[Blocker, ...]] = {}
-        self._room: dict[tuple[int, bool], Supply] = {}
+        self._room: dict[Rank, Supply] = {}
+        self._rooms_repaired: dict[Rank, Supply] = {}
+        self._ahead: dict[Rank, tuple[tuple[Blocker, ...], float | None]] = {}
 
     # the three kinds of held job
 
@@ -172,13 +175,12 @@ class Checklist:
 
     def _room_for(self, rank: Rank) -> Supply:
         """What a job of this rank without a reservation finds: free GPUs it may use now."""
-        key = (rank.tier, rank.entitled)
-        if key not in self._room:
+        if rank not in self._room:
             room = self.draft.open.copy()
             for other in self.draft.open_to(-1, rank):
                 room.give(self.draft.locks[other])
-            self._room[key] = room
-        return self._room[key]
+            self._room[rank] = room
+        return self._room[rank]
 
     def _capacity(
         self, job: JobView, rank: Rank, room: Supply, own: ReservationView | None = None
@@ -186,7 +188,7 @@ class Checklist:
         shape = job.shape
         if room.fits(shape.members, shape.model, shape.required):
             return self._passing(shape, room)
-        health = self._health(shape, room)
+        health = self._health(shape, room, None if own is not None else rank)
         held = self._held_by_others(job, rank, room) if self._is_quota_free(job) else None
         gang, topology = self._gang(job, rank, room, own), self._topology(shape, room)
         return [v for v in (health or self._healthy(shape), held, gang, topology) if v is not None]
@@ -204,15 +206,33 @@ class Checklist:
         usable = self.fleet.usable_gpus.get(shape.model, 0)
         return Verdict(Constraint.NODE_HEALTH, True, f"eligible {shape.model}", shape.gpus, 0, usable)
 
-    def _health(self, shape: Shape, room: Supply) -> Verdict | None:
+    @cached_property
+    def _out_of_service(self) -> dict[str, list[int]]:
+        """model → its nodes that take no work"""
+        out: dict[str, list[int]] = {}
+        for index, node in enumerate(self.fleet.nodes):
+            if not node.usable:
+                out.setdefault(node.model, []).append(index)
+        return out
+
+    def _repaired(self, room: Supply, rank: Rank | None) -> Supply:
+        """What there would be if all nodes took work. Kept for each rank; None: the room is one job's own."""
+        known = self._rooms_repaired.get(rank) if rank is not None else None
+        if known is None:
+            known = room.copy()
+            for index in (i for out in self._out_of_service.values() for i in out):
+                held = sum(run.placement[index] for run in self.draft.runs_on(index))
+                known.shift(index, max(0, self.fleet.nodes[index].gpus - held))
+            if rank is not None:
+                self._rooms_repaired[rank] = known
+        return known
+
+    def _health(self, shape: Shape, room: Supply, rank: Rank | None) -> Verdict | None:
         """Fails when the nodes that take no work are all that is missing."""
-        out = [i for i, n in enumerate(self.fleet.nodes) if n.model == shape.model and not n.usable]
+        out = self._out_of_service.get(shape.model)
         if not out:
             return None
-        repaired = room.copy()
-        for index in out:
-            held = sum(run.placement[index] for run in self.draft.runs_on(index))
-            repaired.shift(index, max(0, self.fleet.nodes[index].gpus - held))
+        repaired = self._repaired(room, rank)
         if not repaired.fits(shape.members, shape.model, shape.required):
             return None
         short = self._shortfall(room, shape, shape.required, hopeful=repaired)
@@ -229,8 +249,7 @@ class Checklist:
     def _held_by_others(self, job: JobView, rank: Rank, room: Supply) -> Verdict | None:
         """Fails when the gang would fit if nothing were held for others."""
         shape = job.shape
-        others = [o for o in self.draft.closed_to(job.id, rank) if self.draft.locks[o]]
-        if not others:
+        if not any(self.draft.locks.values()):
             return None
         if self._no_locks is None:
             self._no_locks = self.draft.open.copy()
@@ -241,8 +260,7 @@ class Checklist:
         short = self._shortfall(room, shape, shape.required, hopeful=self._no_locks)
         if short is None:
             return None
-        blockers = tuple(self._reservation(o) for o in others)
-        until = [b.until_s for b in blockers if b.until_s is not None]
+        blockers, until_s = self._gangs_ahead(job, rank)
         taken = self._no_locks.count(short) - short.found
         return self._counted(
             Constraint.RESERVATION,
@@ -250,9 +268,20 @@ class Checklist:
             shape,
             shape.required,
             taken=taken,
-            blockers=blockers[:MOST_BLOCKERS],
-            until_s=max(until, default=None),
+            blockers=blockers,
+            until_s=until_s,
         )
+
+    def _gangs_ahead(self, job: JobView, rank: Rank) -> tuple[tuple[Blocker, ...], float | None]:
+        """Who holds free GPUs that the job may not use, and when the last of them is expected to be whole."""
+        known = self._ahead.get(rank)
+        if known is None or job.id in self.draft.reservations:
+            closed = [self._reservation(o) for o in self.draft.closed_to(job.id, rank) if self.draft.locks[o]]
+            until = [b.until_s for b in closed if b.until_s is not None]
+            known = (tuple(closed[:MOST_BLOCKERS]), max(until, default=None))
+            if job.id not in self.draft.reservations:
+                self._ahead[rank] = known
+        return known
 
     def _reservation(self, job_id: int) -> Blocker:
         reservation = self.draft.reservations[job_id]

@@ -6,14 +6,15 @@ from zlib import crc32
 class SearchBudget:
     """How many shapes may still search in this tick.
 
-    Half of the budget goes by order. The rest goes round: each other shape has its turn once in a few ticks,
+    Most of the budget goes by order. The rest goes round: each other shape has its turn once in some ticks,
     so that none is kept from a search that would succeed by others whose search fails again and again.
     """
 
     def __init__(self, most: int, shapes: int, now_s: float) -> None:
         self.left = most
-        self.by_order = most if shapes <= most else most - most // 2
-        self.rounds = max(1, -(-(shapes - self.by_order) // max(1, most // 2)))
+        round_robin = most // 4
+        self.by_order = most if shapes <= most else most - round_robin
+        self.rounds = max(1, -(-(shapes - self.by_order) // max(1, round_robin)))
         self.turn = crc32(repr(now_s).encode()) % self.rounds
         """another at every moment, yet the same for the same world"""
         self.asked = 0

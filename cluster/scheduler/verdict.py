@@ -1,7 +1,7 @@
 """A verdict: one constraint, checked against one job, with its arithmetic."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from cluster.scheduler.words import PRECEDENCE, Constraint
@@ -18,6 +18,16 @@ class Blocker:
     tier: str = ""
     until_s: float | None = None
     """When it is expected to be out of the way; None = unknown."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "id": self.id,
+            "gpus": self.gpus,
+            "tenant": self.tenant,
+            "tier": self.tier,
+            "until_s": self.until_s,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +60,21 @@ class Verdict:
         return max(0.0, (self.used or 0.0) + self.demand - self.limit)
 
     def as_json(self) -> dict[str, Any]:
-        data = asdict(self)
-        data["blockers"] = [asdict(b) for b in self.blockers]
-        data["names"] = list(self.names)
-        return data
+        return {
+            "constraint": self.constraint.value,
+            "ok": self.ok,
+            "scope": self.scope,
+            "demand": self.demand,
+            "used": self.used,
+            "limit": self.limit,
+            "unit": self.unit,
+            "note": self.note,
+            "blockers": [b.as_json() for b in self.blockers],
+            "until_s": self.until_s,
+            "reclaimable": self.reclaimable,
+            "names": list(self.names),
+            "proof": self.proof,
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Verdict":
