@@ -52,13 +52,13 @@ def classify(
         for state, gpus in _allocated(signals.get(run.id, Signal(False, None)), sum(run.placement.values())):
             _add(cells, (state, run.shape.model, run.id), gpus)
     holdings = world.holdings or Holdings(world.fleet, world.runs.values())
-    held = _held(holdings.supply, reservations)
-    useful = _useful_sizes(world, holdings.supply)
+    held = held_gpus(holdings.supply, reservations)
+    useful = useful_sizes(world, holdings.supply)
     for index, node in enumerate(world.fleet.nodes):
         taken = sum(world.runs[r].placement[index] for r in holdings.on_node[index])
         free = max(0, holdings.supply.free[index])
         reserved = min(held.get(index, 0), free)
-        placeable = _usable(free - reserved, useful.get(node.model, ()))
+        placeable = usable_gpus(free - reserved, useful.get(node.model, ()))
         _add(cells, (State.UNAVAILABLE, node.model, None), installed[index] - taken - free)
         _add(cells, (State.RESERVED, node.model, None), reserved)
         _add(cells, (State.PLACEABLE, node.model, None), placeable)
@@ -80,7 +80,7 @@ def _allocated(signal: Signal, gpus: int) -> Iterable[tuple[State, int]]:
     return ((State.BUSY, busy), (State.IDLE_ALLOCATED, gpus - busy))
 
 
-def _held(supply: Supply, reservations: Mapping[int, ReservationView]) -> dict[int, int]:
+def held_gpus(supply: Supply, reservations: Mapping[int, ReservationView]) -> dict[int, int]:
     """node index → free GPUs held by reservations."""
     held: dict[int, int] = {}
     for reservation in reservations.values():
@@ -100,7 +100,7 @@ def shapes_that_count(world: World, model: str) -> set[tuple[Members, Locality]]
     return shapes | {(chosen, Locality.CLUSTER)}
 
 
-def _useful_sizes(world: World, supply: Supply) -> dict[str, list[int]]:
+def useful_sizes(world: World, supply: Supply) -> dict[str, list[int]]:
     """Member sizes of the gangs that could be placed now, for each model; smallest first."""
     sizes: dict[str, list[int]] = {}
     for model in world.fleet.installed_gpus:
@@ -114,7 +114,7 @@ def _useful_sizes(world: World, supply: Supply) -> dict[str, list[int]]:
     return sizes
 
 
-def _usable(free: int, sizes: Iterable[int]) -> int:
+def usable_gpus(free: int, sizes: Iterable[int]) -> int:
     """The most GPUs of a node that members of these sizes could use."""
     reach = {0}
     for total in range(1, free + 1):

@@ -142,14 +142,14 @@ def node_states(observed: Observed, installed: Mapping[int, int]) -> dict[int, d
     world = observed.world
     holdings = world.holdings or Holdings(world.fleet, world.runs.values())
     held = _allocated_states(observed)
-    kept = capacity_of._held(holdings.supply, world.reservations)
-    useful = capacity_of._useful_sizes(world, holdings.supply)
+    kept = capacity_of.held_gpus(holdings.supply, world.reservations)
+    useful = capacity_of.useful_sizes(world, holdings.supply)
     found: dict[int, dict[str, int]] = {}
     for index, node in enumerate(world.fleet.nodes):
         pk, states = observed.node_ids[index], dict(held.get(index, {}))
         free = max(0, holdings.supply.free[index])  # less than none where a GPU failed under a run
         reserved = min(kept.get(index, 0), free)
-        placeable = capacity_of._usable(free - reserved, useful.get(node.model, ()))
+        placeable = capacity_of.usable_gpus(free - reserved, useful.get(node.model, ()))
         states[CapacityState.UNAVAILABLE] = max(0, installed.get(pk, 0) - sum(states.values()) - free)
         states[CapacityState.RESERVED] = reserved
         states[CapacityState.PLACEABLE] = placeable
