@@ -1,18 +1,17 @@
 """Record the decisions of a plan: one open decision a job, superseded only when the reason changes."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Set
-from dataclasses import asdict
-from typing import Any
 
 from django.db.models import Q
 
 from cluster.models import Decision, Event, Explanation, JobState, Outcome, Tick
+from cluster.pipeline.bulk import update_rows
 from cluster.pipeline.observe import Observed
 from cluster.scheduler.plan import Hold, Plan
 from cluster.scheduler.verdict import Verdict, binding, signature
 from cluster.scheduler.words import Constraint
+from cluster.scheduler.world import Shape
 from cluster.services.append_event import job_event
 
 OVERTAKEN = Verdict(Constraint.NOT_EVALUATED, False, "this tick", unit="", note="overtaken", proof="search")
@@ -40,7 +39,7 @@ def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> 
             continue
         if current is not None:
             ended.append(current.pk)
-        fresh.append(_decision(job_id, hold, explanation, tick, sign))
+        fresh.append(_decision(job_id, explanation, tick, sign))
         events.append(
             job_event(
                 "job.held", observed.jobs[job_id], at=tick.now, constraint=explanation.constraint, job=job_id
@@ -48,7 +47,7 @@ def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> 
         )
     _supersede(ended, tick)
     Decision.objects.bulk_create(fresh)
-    Decision.objects.bulk_update(moved, ["explanation_id"], batch_size=500)
+    update_rows(moved, ["explanation"])
     return events
 
 
@@ -69,22 +68,22 @@ def _holds(observed: Observed, plan: Plan, held: Set[int]) -> dict[int, tuple[st
         if job.id in plan.own_holds or job.id in plan.started_ids:
             key = f"job:{job.id}"
         else:
-            key = keys.setdefault(id(job.shape), _digest(asdict(job.shape)))
+            key = keys.get(id(job.shape)) or keys.setdefault(id(job.shape), _digest(job.shape))
         found[job.id] = (key, hold)
     return found
 
 
-def _digest(data: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()[:40]
+def _digest(shape: Shape) -> str:
+    return hashlib.sha256(repr(shape).encode()).hexdigest()[:40]
 
 
-def _decision(job_id: int, hold: Hold, explanation: Explanation, tick: Tick, sign: str) -> Decision:
+def _decision(job_id: int, explanation: Explanation, tick: Tick, sign: str) -> Decision:
     return Decision(
         job_id=job_id,
         outcome=Outcome.HOLD,
         constraint=explanation.constraint,
         signature=sign,
-        verdicts=[v.as_json() for v in hold.verdicts],
+        verdicts=explanation.verdicts,
         explanation=explanation,
         tick=tick,
         made_at=tick.now,
@@ -110,9 +109,7 @@ def _bring_up_to_date(holds: dict[str, Hold], tick: Tick) -> dict[str, Explanati
         row.constraint, row.verdicts, row.evaluated_at, row.tick = constraint, verdicts, tick.now, tick
         rows[key] = row
     Explanation.objects.bulk_create(fresh)
-    Explanation.objects.bulk_update(
-        changed, ["constraint", "verdicts", "evaluated_at", "tick"], batch_size=500
-    )
+    update_rows(changed, ["constraint", "verdicts", "evaluated_at", "tick"])
     Explanation.objects.filter(pk__in=same).update(evaluated_at=tick.now, tick=tick)
     return rows
 

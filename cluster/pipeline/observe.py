@@ -1,21 +1,29 @@
 """Rows of the four apps → one frozen World, in a constant number of queries."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count
 
 from cluster.models import Allocation, Job, JobState, Reservation, Run, RunState
 from cluster.scheduler.fleet import Fleet, NodeView, members_of
 from cluster.scheduler.policy import Policy
 from cluster.scheduler.words import Locality, Phase, Tier
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World, queues_of
-from fleet.models import Node, NodeState
+from fleet.models import Gpu, Node, NodeState
 from tenancy.models import Entitlement, PolicyVersion, Tenant
 
 FAILED_STARTS_BEFORE_LOSING_PREEMPTION = 2
+PLANNED = (
+    *("tenant_id", "tier", "gpus", "nodes", "gpu_model_id", "locality_required", "locality_preferred"),
+    *("expected_duration_s", "preemptible", "checkpoint_on_signal", "checkpoint_cost_s", "grace_s"),
+    *("restart_cost_s", "progress_s", "queued_at", "not_before", "admin_hold", "hold_reason"),
+    *("retries", "version"),
+)
+"""All that is read of a pending job: a long queue is read at every tick."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,12 @@ def observe(at: datetime) -> Observed:
     policy = Policy.from_settings(version.settings) if version else Policy()
     node_ids, fleet, sizes = _fleet()
     index_of = {pk: index for index, pk in enumerate(node_ids)}
-    jobs = {job.pk: job for job in Job.objects.filter(state=JobState.PENDING).order_by("queued_at", "id")}
-    runs = {
-        run.pk: run for run in Run.objects.exclude(state=RunState.ENDED).select_related("job", "preemption")
-    }
-    shapes = _Shapes(sizes, policy)
+    tenants = list(Tenant.objects.all())
+    pending = Job.objects.filter(state=JobState.PENDING).only(*PLANNED).order_by("queued_at", "id")
+    jobs = {job.pk: job for job in pending}
+    open_runs = Run.objects.exclude(state=RunState.ENDED).select_related("job", "preemption")
+    runs = {run.pk: run for run in open_runs.defer("job__workload")}
+    shapes = _Shapes(sizes, policy, tenants)
     reservations = _targets(index_of)
     run_views = _runs(runs, index_of, shapes, reservations, at)
     now_s = at.timestamp()
@@ -53,7 +62,7 @@ def observe(at: datetime) -> Observed:
     world = World(
         now_s=now_s,
         fleet=fleet,
-        tenants=_tenants(),
+        tenants=_tenants(tenants),
         queues=queues_of(v for v in views.values() if v.id not in away),
         runs=run_views,
         set_aside=aside,
@@ -75,39 +84,30 @@ def _s(moment: datetime | None) -> float | None:
 
 def _fleet() -> tuple[tuple[int, ...], Fleet, dict[int, tuple[str, int]]]:
     """Node keys, the fleet, and for each GPU model its name and the GPUs of its largest node."""
-    nodes = list(
-        Node.objects.select_related("gpu_model", "block__pod")
-        .annotate(
-            healthy=Count("gpus", filter=Q(gpus__state=NodeState.ELIGIBLE)),
-            installed=Count("gpus"),
-        )
-        .order_by("name")
-    )
-    sizes: dict[int, tuple[str, int]] = {}
-    for node in nodes:
-        largest = max(node.installed, sizes.get(node.gpu_model_id, ("", 0))[1])
-        sizes[node.gpu_model_id] = (node.gpu_model.name, largest)
-    return tuple(node.pk for node in nodes), Fleet(_node_view(node) for node in nodes), sizes
+    healthy: dict[int, int] = defaultdict(int)
+    installed: dict[int, int] = defaultdict(int)
+    gpus = Gpu.objects.order_by().values_list("node_id", "state").annotate(n=Count("id"))
+    for node_id, state, count in gpus:
+        installed[node_id] += count
+        healthy[node_id] += count if state == NodeState.ELIGIBLE else 0
+    ids, views, sizes = [], [], {}
+    for pk, model_id, state, drain_reason, drain_asked_at, name, model, block, pod in _node_rows():
+        ids.append(pk)
+        sizes[model_id] = (model, max(installed[pk], sizes.get(model_id, ("", 0))[1]))
+        why_not = "" if state == NodeState.ELIGIBLE else NodeState(state).label
+        if not why_not and drain_asked_at is not None:
+            why_not = f"drained: {drain_reason}"
+        views.append(NodeView(name, model, healthy[pk], block, pod, not why_not, why_not))
+    return tuple(ids), Fleet(views), sizes
 
 
-def _node_view(node: Node) -> NodeView:
-    if node.state != NodeState.ELIGIBLE:
-        why_not = node.get_state_display()
-    else:
-        why_not = f"drained: {node.drain_reason}" if node.drain_asked_at else ""
-    return NodeView(
-        node.name,
-        node.gpu_model.name,
-        node.healthy,
-        node.block.name,
-        node.block.pod.name,
-        node.takes_work,
-        why_not,
-    )
+def _node_rows() -> Iterable[tuple[Any, ...]]:
+    own = ("pk", "gpu_model_id", "state", "drain_reason", "drain_asked_at", "name")
+    places = ("gpu_model__name", "block__name", "block__pod__name")
+    return Node.objects.order_by("name").values_list(*own, *places)
 
 
-def _tenants() -> dict[str, TenantView]:
-    rows = list(Tenant.objects.all())
+def _tenants(rows: Sequence[Tenant]) -> dict[str, TenantView]:
     names = {row.pk: row.name for row in rows}
     by_tenant: dict[int, list[Entitlement]] = defaultdict(list)
     for entitlement in Entitlement.objects.all():
@@ -128,16 +128,30 @@ def _tenants() -> dict[str, TenantView]:
 class _Shapes:
     """Turns jobs into shapes; equal ones are one object, so that comparing them is cheap."""
 
-    def __init__(self, sizes: dict[int, tuple[str, int]], policy: Policy) -> None:
+    def __init__(self, sizes: dict[int, tuple[str, int]], policy: Policy, tenants: Iterable[Tenant]) -> None:
         self.sizes, self.policy = sizes, policy
-        self.tenants = dict(Tenant.objects.values_list("pk", "name"))
+        self.tenants = {tenant.pk: tenant.name for tenant in tenants}
         self.known: dict[Shape, Shape] = {}
+        self.made: dict[tuple[object, ...], Shape] = {}
+        """by what a shape is made from: most jobs of a long queue are alike"""
 
     def shape(self, job: Job) -> Shape:
+        key = (
+            *(job.tenant_id, job.tier, job.gpu_model_id, job.gpus, job.nodes),
+            *(job.locality_required, job.locality_preferred, job.preemptible),
+            *(job.checkpoint_on_signal, job.checkpoint_cost_s, job.grace_s),
+        )
+        shape = self.made.get(key)
+        if shape is None:
+            made = self._make(job)
+            shape = self.made[key] = self.known.setdefault(made, made)
+        return shape
+
+    def _make(self, job: Job) -> Shape:
         model, _ = self.sizes.get(job.gpu_model_id, (f"model {job.gpu_model_id}", 0))
         grace_s = min(float(job.grace_s), self.policy.max_grace_s)
         saves = job.checkpoint_on_signal
-        shape = Shape(
+        return Shape(
             tenant=self.tenants[job.tenant_id],
             tier=Tier(job.tier),
             model=model,
@@ -147,7 +161,6 @@ class _Shapes:
             preemptible=job.is_preemptible,
             out_s=min(float(job.checkpoint_cost_s), grace_s) if saves else grace_s,
         )
-        return self.known.setdefault(shape, shape)
 
     def members(self, job: Job) -> tuple[tuple[int, int], ...]:
         _, node_gpus = self.sizes.get(job.gpu_model_id, ("", 0))
@@ -192,7 +205,8 @@ def _runs(
         .annotate(gpus=Count("id"))
     )
     for run_id, node_id, gpus in held.order_by("run_id", "node_id"):
-        placements[run_id][index_of[node_id]] = gpus
+        if node_id in index_of:  # else it was added since the nodes were read
+            placements[run_id][index_of[node_id]] = gpus
     gathered = {index for _, target in reservations.values() for index in target}
     return {
         run.pk: _run_view(run, shapes.shape(run.job), placements[run.pk], gathered) for run in runs.values()

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from cluster.engines.contract import EnginePhase, Observation
 from cluster.models import Checkpoint, Event, Job, Run, RunOutcome, RunState
+from cluster.pipeline.bulk import update_rows
 from cluster.pipeline.end_run import end_run
 from cluster.services.append_event import append_events, job_event
 from cluster.services.stop_run import stop_run
@@ -47,7 +48,7 @@ def reconcile(at: datetime, observations: Iterable[Observation]) -> Learned:
             _save_checkpoints(run, seen)
             _take_in(run, seen, at, learned)
             _enforce_limits(run, seen, at, learned)
-    Run.objects.bulk_update(learned.seen, SIGHT, batch_size=200)
+    update_rows(learned.seen, SIGHT)
     append_events(learned.events)
     return learned
 
@@ -75,10 +76,10 @@ def _take_in(run: Run, seen: Observation, at: datetime, learned: Learned) -> Non
             job_event("job.running", run.job, at=seen.ready_at, job=run.job_id, run=run.number)
         )
     reached = RunState.STARTING if run.ready_at is None else RunState.RUNNING
-    # Compare and swap: whoever has asked for a stop since the run was read is not to be overruled.
-    as_read = Run.objects.filter(pk=run.pk, state=run.state)
     if run.state in (RunState.LAUNCHING, RunState.STARTING) and run.state != reached:
-        run.state = reached if as_read.update(state=reached) else RunState.STOPPING
+        # Compare and swap: whoever has asked for a stop since the run was read is not to be overruled.
+        mine = Run.objects.filter(pk=run.pk, state=run.state).update(state=reached)
+        run.state = reached if mine else RunState.STOPPING
     if seen.activity is not None:
         run.activity_busy_gpus, run.activity_at = seen.activity.busy_gpus, seen.activity.at
     run.progress_s, run.engine_note = seen.progress_s, seen.note[:200] or run.engine_note

@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from cluster.models import CapacityState, Run, UsageInterval
+from cluster.pipeline.bulk import update_rows
 
 Key = tuple[str, int, int | None]
 """(state, GPU model key, run key)"""
@@ -99,5 +100,5 @@ class Book:
 
     def write(self) -> None:
         UsageInterval.objects.filter(pk__in=self._empty).delete()
-        UsageInterval.objects.bulk_update(self._ended.values(), ["ended_at"], batch_size=500)
+        update_rows(self._ended.values(), ["ended_at"])
         UsageInterval.objects.bulk_create(self._fresh, batch_size=500)

@@ -35,7 +35,8 @@ def take_in_node_reports(reports: Iterable[Report], source: str) -> list[NodeCha
     A lost node takes no work. One that comes back is eligible again only if being lost was all that was
     known against it: what a person or a gate decided stays. A report that does not know changes nothing.
     """
-    nodes = {node.name: node for node in Node.objects.all()}
+    known = Node.objects.only("name", "state", "state_reason", "state_since", "last_seen_at")
+    nodes = {node.name: node for node in known}
     changes: list[NodeChange] = []
     heard: dict[datetime, list[int]] = {}
     for report in reports:
