@@ -24,7 +24,7 @@ up: runtime ## Start Lockstep with its demo cluster; Ctrl-C stops all of it
 	@exec $(PY) manage.py up $(if $(TRACE),--trace "$(TRACE)") $(if $(SPEED),--speed "$(SPEED)")
 
 test: tools ## Run the tests (TESTS=path for a part, WORKERS=n processes)
-	@exec $(PY) -m pytest -n $(WORKERS) $(TESTS)
+	@exec $(PY) -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 lint: tools ## Style, types of the pure core, import rules, missing migrations
 	$(PY) -m ruff check .
