@@ -10,9 +10,10 @@ LEAST_S = 60.0
 
 def projected_end(run: RunView, now_s: float) -> float:
     """When the run is expected to free its GPUs, in seconds; later than `now_s`."""
-    if run.phase is Phase.STOPPING:
-        return max(run.free_by_s or 0.0, now_s + 1.0)
-    return work_end(run, now_s)
+    if run.phase is not Phase.STOPPING:
+        return work_end(run, now_s)
+    free_by_s = run.free_by_s if run.free_by_s is not None else now_s + run.shape.out_s
+    return max(min(free_by_s, work_end(run, now_s)), now_s + 1.0)
 
 
 def work_end(run: RunView, now_s: float) -> float:

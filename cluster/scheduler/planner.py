@@ -182,7 +182,7 @@ class Pass:
     def _bring_nearer(self, job: JobView, rank: Rank) -> None:
         """Send runs away for the job if that lets it start; else let it gather, if it has waited long."""
         if self._is_secured(job, rank):
-            self.gathering.refresh(job, rank)
+            self._gather_on(job, rank)
             return
         try:
             if self.policy.preemption and self._preempt(job, rank):
@@ -190,21 +190,29 @@ class Pass:
         except SearchSpent:
             self.unresolved.add(job.shape)
         if job.id in self.draft.reservations:
-            self.gathering.refresh(job, rank)
-            if job.id in self.draft.reservations:
-                self._evict(job, self.preemption.due(job))
+            self._gather_on(job, rank)
         elif self._may_reserve(job, rank):
             self.gathering.begin(job, rank)
 
+    def _gather_on(self, job: JobView, rank: Rank) -> None:
+        """Bring its reservation up to date, and tell what backfills it when it must go."""
+        self.gathering.refresh(job, rank)
+        if job.id in self.draft.reservations:
+            self._evict(job, self.preemption.due(job))
+
     def _is_secured(self, job: JobView, rank: Rank) -> bool:
-        """Is all that is missing on the target already on its way out for this job?"""
+        """Is all that its target lacks on its way out, or backfill that goes when the rest is there?"""
         if job.id not in self.draft.reservations or not self.draft.unfilled(job.id):
             return False
-        leaving = self.draft.leaving_for(job.id, rank)
+        coming = self.draft.leaving_for(job.id, rank)
+        for index in self.draft.reservations[job.id].target:
+            for run in self.draft.runs_on(index):
+                if run.id not in self.draft.gone and self.draft.returns_to(run, job):
+                    coming[index] = coming.get(index, 0) + run.placement[index]
         nodes = self.world.fleet.nodes
         if not all(nodes[index].usable for index in self.draft.reservations[job.id].target):
             return False
-        return all(leaving.get(index, 0) >= gpus for index, gpus in self.draft.unfilled(job.id).items())
+        return all(coming.get(index, 0) >= gpus for index, gpus in self.draft.unfilled(job.id).items())
 
     def _preempt(self, job: JobView, rank: Rank) -> bool:
         found = self.preemption.search(job, rank)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cluster.scheduler.draft import Draft, Rank
+from cluster.scheduler.ends import projected_end
 from cluster.scheduler.plan import Eviction
 from cluster.scheduler.search_budget import SearchBudget
 from cluster.scheduler.supply import Placement, Supply
@@ -115,7 +116,10 @@ class Preemption:
         return base
 
     def due(self, job: JobView) -> list[Victim]:
-        """The backfilled runs to be told now, so that they are out when the rest of the target is whole."""
+        """The backfilled runs to be told now, so that they are out when the rest of the target is whole.
+
+        One that will be done by then is left in peace.
+        """
         reservation = self.draft.reservations[job.id]
         rank = self.draft.rank_of[job.id]
         leaving = self.draft.leaving_for(job.id, rank)
@@ -123,8 +127,10 @@ class Preemption:
         left_s = math.inf if reservation.ready_s is None else reservation.ready_s - self.now_s
         chosen: list[Victim] = []
         for victim in self.legal(job, rank):
-            is_due = victim.rule is PreemptionRule.BACKFILL_RETURN and left_s <= victim.run.shape.out_s
-            if is_due and any(short.get(i, 0) > 0 for i in victim.run.placement):
+            if victim.rule is not PreemptionRule.BACKFILL_RETURN or victim.run.shape.out_s < left_s:
+                continue
+            is_done = projected_end(victim.run, self.now_s) - self.now_s <= left_s
+            if not is_done and any(short.get(i, 0) > 0 for i in victim.run.placement):
                 chosen.append(victim)
                 for index, gpus in victim.run.placement.items():
                     short[index] = short.get(index, 0) - gpus

@@ -235,11 +235,19 @@ class Story:
         queue = self.replay.queues[gang.work.shape]
         self.replay.queues[gang.work.shape] = [replace(j, **fields) if j.id == gang.id else j for j in queue]
 
+    def withdraw(self, gang: Gang) -> None:
+        """A waiting job is taken back by its owner."""
+        self._unqueue(gang)
+
     def _set_aside(self, gang: Gang, **fields: Any) -> None:
         self.set_aside.append(replace(gang.view, **fields))
+        self._unqueue(gang)
+
+    def _unqueue(self, gang: Gang) -> None:
         left = [j for j in self.replay.queues.pop(gang.work.shape) if j.id != gang.id]
         if left:
             self.replay.queues[gang.work.shape] = left
+        self.replay.pending -= 1
 
     def _work(self, tenant: str, gpus: int, age_s: float, asked: Mapping[str, Any]) -> Work:
         asked = dict(asked)
@@ -282,6 +290,10 @@ class Story:
     def tick(self) -> Plan:
         """One plan at this moment, carried out."""
         return self._step(self.now_s)
+
+    def pass_tick(self) -> Plan:
+        """One tick later, one plan."""
+        return self._step(self.now_s + self.tick_s)
 
     def advance(self, *, minutes: float = 0.0, seconds: float = 0.0) -> Plan:
         """Let time pass in ticks; the first is now, the last at the end."""
