@@ -204,7 +204,7 @@ class Checklist:
 
     def _healthy(self, shape: Shape) -> Verdict:
         usable = self.fleet.usable_gpus.get(shape.model, 0)
-        return Verdict(Constraint.NODE_HEALTH, True, f"eligible {shape.model}", shape.gpus, 0, usable)
+        return Verdict(Constraint.NODE_HEALTH, True, f"eligible {shape.model}", None, 0, usable)
 
     @cached_property
     def _out_of_service(self) -> dict[str, list[int]]:
@@ -228,11 +228,15 @@ class Checklist:
         return known
 
     def _health(self, shape: Shape, room: Supply, rank: Rank | None) -> Verdict | None:
-        """Fails when the nodes that take no work are all that is missing."""
+        """Fails when the gang cannot do without nodes that take no work, or lacks nothing but them."""
         out = self._out_of_service.get(shape.model)
         if not out:
             return None
-        repaired = self._repaired(room, rank)
+        note, repaired = "needed", self._whole_fleet()
+        if self.draft.whole_fleet.fits(shape.members, shape.model, shape.required):
+            note, repaired = "", self._repaired(room, rank)
+        else:
+            room = self.draft.whole_fleet
         if not repaired.fits(shape.members, shape.model, shape.required):
             return None
         short = self._shortfall(room, shape, shape.required, hopeful=repaired)
@@ -243,7 +247,7 @@ class Checklist:
             names.append(f"and {len(out) - MOST_BLOCKERS} more")
         taken = repaired.count(short) - short.found
         return self._counted(
-            Constraint.NODE_HEALTH, short, shape, shape.required, taken=taken, names=tuple(names)
+            Constraint.NODE_HEALTH, short, shape, shape.required, taken=taken, names=tuple(names), note=note
         )
 
     def _held_by_others(self, job: JobView, rank: Rank, room: Supply) -> Verdict | None:

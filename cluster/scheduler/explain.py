@@ -161,9 +161,11 @@ def _start_time(v: Verdict, moment: Moment) -> str:
 def _node_health(v: Verdict, moment: Moment) -> str:
     if v.ok:
         return f"{counted(v.limit, 'GPU')} are on nodes that take work ({v.scope})."
+    needed = "It cannot run without nodes that are out of service"
+    text = needed if v.note == "needed" else "It would fit if the nodes out of service were back"
     return (
-        f"It would fit if the nodes out of service were back: {counted(v.demand, v.unit)} asked; of "
-        f"{number(v.limit)} {v.scope} {number(v.used)} are out of service: {', '.join(v.names)}."
+        f"{text}: {counted(v.demand, v.unit)} asked; of {number(v.limit)} {v.scope} "
+        f"{number(v.used)} are out of service: {', '.join(v.names)}."
     )
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from cluster.scheduler.plan import Plan
-from cluster.scheduler.words import Locality, Phase, PreemptionRule, Tier
+from cluster.scheduler.verdict import Verdict
+from cluster.scheduler.words import Constraint, Locality, Phase, PreemptionRule, Tier
 from cluster.scheduler.world import JobView, RunView, Shape, World
 
 Free = Mapping[int, int]
@@ -99,22 +100,6 @@ def standing(shape: Shape) -> int:
     return 1 if shape.tier is Tier.RESEARCH else 2
 
 
-def entitled_use(world: World, plan: Plan, shape: Shape) -> int:
-    """GPUs of its tenant that stand before this shape once the plan is made: runs and starts no softer."""
-    jobs = {job.id: job.shape for job in world.pending}
-    held = [run.shape for run in world.runs.values()] + [jobs[s.job_id] for s in plan.starts]
-    return sum(
-        other.gpus
-        for other in held
-        if (other.tenant, other.model) == (shape.tenant, shape.model) and standing(other) <= standing(shape)
-    )
-
-
-def is_ahead(job: JobView, of: JobView) -> bool:
-    """By tier, then by age."""
-    return (job.shape.tier.rank, job.queued_s, job.id) < (of.shape.tier.rank, of.queued_s, of.id)
-
-
 def could_ever_run(world: World, shape: Shape) -> bool:
     """Would this gang start if it were alone on the fleet as it is?"""
     empty = {index: node.gpus for index, node in enumerate(world.fleet.nodes)}
@@ -157,3 +142,41 @@ def guarantee(world: World, name: str, model: str) -> int:
     if own is not None:
         return own
     return sum(guarantee(world, t.name, model) for t in world.tenants.values() if t.parent == name)
+
+
+def wrongly_refused(world: World, plan: Plan) -> list[str]:
+    """Jobs refused for quota although they, and all that waits ahead of them, are within their guarantee."""
+    if not world.policy.quotas:
+        return []
+    aside = {job.id for job in world.set_aside}
+    jobs = {job.id: job for job in world.pending if job.id not in aside}
+    found = []
+    for job in jobs.values():
+        hold = plan.hold_of(job)
+        if hold is None or not any(_is_about_quota(v) for v in hold.verdicts):
+            continue
+        ahead = [
+            other.shape
+            for other in jobs.values()
+            if other.id != job.id and other.id in plan.own_holds and _same_purse(other.shape, job.shape)
+        ]
+        softest = max(standing(shape) for shape in (*ahead, job.shape))
+        used = _used(world, plan, jobs, job.shape, softest) + sum(shape.gpus for shape in ahead)
+        if used + job.shape.gpus <= guarantee(world, job.shape.tenant, job.shape.model):
+            found.append(f"job {job.id} is refused for quota with {used} used")
+    return found
+
+
+def _is_about_quota(verdict: Verdict) -> bool:
+    about = (Constraint.QUOTA, Constraint.GUARANTEE)
+    return not verdict.ok and (verdict.constraint in about or verdict.note == "saving")
+
+
+def _same_purse(one: Shape, other: Shape) -> bool:
+    return (one.tenant, one.model) == (other.tenant, other.model)
+
+
+def _used(world: World, plan: Plan, jobs: Mapping[int, JobView], shape: Shape, softest: int) -> int:
+    """What the tenant's runs and starts use that are no softer than this."""
+    held = [run.shape for run in world.runs.values()] + [jobs[s.job_id].shape for s in plan.starts]
+    return sum(other.gpus for other in held if _same_purse(other, shape) and standing(other) <= softest)

@@ -1,7 +1,7 @@
 """With any stream of small jobs the largest gang's wait is bounded, and the bound is the one that was shown.
 
-The stream is an adversary: at every tick so many small jobs wait that each GPU that comes free could be filled
-at once, by any of several tenants. Runs end when they are expected to; that is what the bound assumes.
+The stream is an adversary: at every tick so many small jobs wait that what comes free could be filled at
+once, by any of several tenants. Runs end when they are expected to; that is what the bound assumes.
 """
 
 from dataclasses import dataclass
