@@ -235,6 +235,11 @@ class Story:
         queue = self.replay.queues[gang.work.shape]
         self.replay.queues[gang.work.shape] = [replace(j, **fields) if j.id == gang.id else j for j in queue]
 
+    def foresee(self, gang: Gang, ends_s: float) -> None:
+        """Its run is now expected to end then; nothing else is known to have changed."""
+        assert gang.run is not None
+        self.replay.runs[gang.run.id] = replace(gang.run, expected_end_s=ends_s)
+
     def withdraw(self, gang: Gang) -> None:
         """A waiting job is taken back by its owner."""
         self._unqueue(gang)
