@@ -76,40 +76,61 @@ def sentence(verdict: Verdict, moment: Moment) -> str:
 
 def hint_text(kind: str, data: Mapping[str, Any], moment: Moment) -> str:
     """One way to unblock, as a sentence. Each has been verified by planning the changed world."""
-    jobs = ", ".join(f"job {j}" for j in data.get("jobs", ())[:4])
-    until = data.get("until_s")
-    at = f" (expected {moment(until)})" if until is not None else ""
-    return _HINTS[kind](data, jobs, at, moment)
+    return _HINTS[kind](data, moment)
+
+
+def _jobs(data: Mapping[str, Any], moment: Moment) -> str:
+    """When its runs are expected to have left, and whose they are."""
+    listed = ", ".join(f"job {j}" for j in data["jobs"][:4])
+    more = f" and {len(data['jobs']) - 4} more" if len(data["jobs"]) > 4 else ""
+    return f"{_expected(data, moment)}: {listed}{more}"
+
+
+def _expected(data: Mapping[str, Any], moment: Moment) -> str:
+    until_s = data.get("until_s")
+    return f" (expected {moment(until_s)})" if until_s is not None else ""
+
+
+def _starts(data: Mapping[str, Any]) -> str:
+    in_s = data.get("in_s", 0.0)
+    return (
+        "it starts now"
+        if not in_s
+        else f"it starts within {number(in_s)} s, when the runs it sends away have left"
+    )
 
 
 _WIDER = {"block": "one block", "pod": "one pod", "cluster": "the cluster"}
-
-Hint = Callable[[Mapping[str, Any], str, str, Moment], str]
-"""(data, its jobs, when they are expected out) → a sentence"""
-_HINTS: dict[str, Hint] = {
-    "release": lambda data, jobs, at, moment: "Release the hold: it starts at the next tick.",
-    "wait": lambda data, jobs, at, moment: f"Wait: it starts at {moment(data['until_s'])}.",
-    "preemptible": lambda data, jobs, at, moment: (
-        f"Submit it as preemptible {TIERS[data['tier']]}: it starts on loan."
+_HINTS: dict[str, Callable[[Mapping[str, Any], Moment], str]] = {
+    "release": lambda data, moment: "Release the hold: it starts at the next tick.",
+    "wait": lambda data, moment: f"Wait: it starts at {moment(data['until_s'])}.",
+    "preemptible": lambda data, moment: (
+        f"Submit it as preemptible {TIERS[data['tier']]}: {_starts(data)}, on loan."
     ),
-    "entitlement": lambda data, jobs, at, moment: (
+    "entitlement": lambda data, moment: (
         f"Raise the guarantee of {data['tenant']} for {data['model']} from {number(data['from_gpus'])} "
-        f"to {number(data['to_gpus'])} GPUs."
+        f"to {number(data['to_gpus'])} GPUs: {_starts(data)}."
     ),
-    "smaller": lambda data, jobs, at, moment: (
+    "smaller": lambda data, moment: (
         f"Ask for {counted(data['gpus'], 'GPU')}: a gang of that size starts now."
     ),
-    "topology": lambda data, jobs, at, moment: (
-        f"Allow it to spread over {_WIDER[data['locality']]}: it starts now."
+    "topology": lambda data, moment: f"Allow it to spread over {_WIDER[data['locality']]}: {_starts(data)}.",
+    "tier": lambda data, moment: f"Submit it as {TIERS[data['tier']]}: {_starts(data)}.",
+    "runs_end": lambda data, moment: (
+        f"When {counted(len(data['jobs']), 'run')} {_have(data['jobs'])} ended{_jobs(data, moment)}."
     ),
-    "tier": lambda data, jobs, at, moment: f"Submit it as {TIERS[data['tier']]}: it starts now.",
-    "runs_end": lambda data, jobs, at, moment: f"When {counted(len(data['jobs']), 'run')} end{at}: {jobs}.",
-    "nodes_back": lambda data, jobs, at, moment: f"When {', '.join(data['nodes'])} take work again.",
-    "others_wait": lambda data, jobs, at, moment: f"If the gangs ahead stood aside: {jobs}.",
-    "draining": lambda data, jobs, at, moment: (
-        f"Nothing to do: it starts when the preempted runs are out{at}."
+    "nodes_back": lambda data, moment: (
+        f"When {', '.join(data['nodes'])} {'takes' if len(data['nodes']) == 1 else 'take'} work again."
+    ),
+    "others_wait": lambda data, moment: f"If the gangs ahead stood aside{_jobs(data, moment)}.",
+    "draining": lambda data, moment: (
+        f"Nothing to do: it starts when the preempted runs are out{_expected(data, moment)}."
     ),
 }
+
+
+def _have(several: Sequence[object]) -> str:
+    return "has" if len(several) == 1 else "have"
 
 
 def number(value: float | None) -> str:
@@ -194,8 +215,9 @@ def _quota(v: Verdict, moment: Moment) -> str:
 def _guarantee(v: Verdict, moment: Moment) -> str:
     kept = f" Held back by lending limits: {_most(v.blockers, moment)}." if v.blockers else ""
     text = (
-        f"A loan of {number(v.demand)} more is asked; {number(v.used)} of the {number(v.limit)} GPUs that "
-        f"others leave idle are lent already: {number(v.missing)} short ({v.scope})."
+        f"{number(v.used)} on loan or promised to gangs ahead + {number(v.demand)} asked beyond its guarantee "
+        f"= {number((v.used or 0) + (v.demand or 0))}, {number(v.missing)} over the {number(v.limit)} GPUs that "
+        f"others would leave idle ({v.scope})."
     )
     return text + kept + _saving(v, moment)
 

@@ -1,25 +1,31 @@
 """What would unblock a job: the smallest change of each kind, kept only if re-planning starts the job."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cluster.scheduler.draft import Draft
 from cluster.scheduler.ends import projected_end
 from cluster.scheduler.fleet import Fleet, members_of
 from cluster.scheduler.planner import plan
 from cluster.scheduler.verdict import Verdict, binding
-from cluster.scheduler.words import Constraint, Locality, Phase, Tier
+from cluster.scheduler.words import Constraint, Locality, Phase, PreemptionRule, Tier
 from cluster.scheduler.world import JobView, RunView, TenantView, World, queues_of
 
 MOST_HINTS = 3
 MOST_TRIES = 14
+MOST_PRUNED = 8
+"""Up to so many runs or nodes it is worth a plan each to find out which of them do not matter."""
+T = TypeVar("T")
 Found = tuple["Hint", World]
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One change after which the job starts at once, verified by re-planning."""
+    """One change after which the job starts, verified by re-planning.
+
+    `data["in_s"]`: 0 if it starts at once, else how long the runs it sends away may take to leave.
+    """
 
     kind: str
     data: Mapping[str, Any]
@@ -35,8 +41,9 @@ def unblock(world: World, job: JobView, verdicts: tuple[Verdict, ...]) -> list[H
     for kind in _kinds(bound):
         for hint, changed in _WORLDS[kind](world, job, bound):
             tried += 1
-            if _starts(changed, job.id):
-                hints.append(hint)
+            in_s = _starts_in(changed, job.id)
+            if in_s is not None:
+                hints.append(Hint(hint.kind, {**hint.data, "in_s": in_s}))
                 break
             if tried >= MOST_TRIES:
                 return hints
@@ -49,6 +56,20 @@ def _starts(world: World, job_id: int) -> bool:
     return job_id in plan(world, explain=False).started_ids
 
 
+def _starts_in(world: World, job_id: int) -> float | None:
+    """Seconds until the job starts, at once or when the runs it sends away have left; None if it does not."""
+    decided = plan(world, explain=False)
+    if job_id in decided.started_ids:
+        return 0.0
+    sends_away = any(
+        e.for_job == job_id and e.rule is not PreemptionRule.BACKFILL_RETURN for e in decided.evictions
+    )
+    reservation = decided.reservations.get(job_id)
+    if not sends_away or reservation is None or reservation.ready_s is None:
+        return None
+    return reservation.ready_s - world.now_s
+
+
 def _kinds(bound: Verdict) -> tuple[str, ...]:
     """Which kinds of change to try, in order, for what binds."""
     capacity = ("topology", "runs_end", "smaller", "nodes_back", "tier", "others_wait")
@@ -57,8 +78,8 @@ def _kinds(bound: Verdict) -> tuple[str, ...]:
         Constraint.ADMIN_HOLD: ("release",),
         Constraint.START_TIME: ("wait",),
         Constraint.NODE_HEALTH: ("nodes_back", "smaller", "topology"),
-        Constraint.QUOTA: ("preemptible", "entitlement", "smaller", "own_runs_end"),
-        Constraint.GUARANTEE: ("entitlement", "smaller", "runs_end"),
+        Constraint.QUOTA: ("preemptible", "entitlement", "tier", "smaller", "own_runs_end"),
+        Constraint.GUARANTEE: ("entitlement", "tier", "smaller", "runs_end"),
         Constraint.RESERVATION: ("others_wait", "smaller", "preemptible", "tier", "runs_end"),
         Constraint.GANG_SIZE: capacity,
         Constraint.TOPOLOGY: capacity,
@@ -166,41 +187,55 @@ def _own_runs_end(world: World, job: JobView, bound: Verdict) -> Iterator[Found]
 
 
 def _ends(world: World, job: JobView, counts: Callable[[RunView], bool]) -> Iterator[Found]:
-    """The runs expected to end first, as many as it takes (halving), without those that do not matter."""
+    """The runs expected to end first, as few as it takes."""
     runs = sorted((r for r in world.runs.values() if counts(r)), key=lambda r: projected_end(r, world.now_s))
-    low, high = 0, len(runs)
-    if not high or not _starts(without_runs(world, {r.id for r in runs}), job.id):
-        return
+    chosen = _fewest(runs, lambda some: _starts(without_runs(world, {r.id for r in some}), job.id))
+    if chosen:
+        until = max(projected_end(r, world.now_s) for r in chosen)
+        gpus = sum(r.shape.gpus for r in chosen)
+        data = {"jobs": [r.job_id for r in chosen], "until_s": until, "gpus": gpus}
+        yield Hint("runs_end", data), without_runs(world, {r.id for r in chosen})
+
+
+def _fewest(items: Sequence[T], enough: Callable[[Sequence[T]], bool]) -> list[T]:
+    """The shortest sufficient prefix, without those that do not matter; empty if there is none."""
+    low, high = 0, len(items)
+    if not items or not enough(items):
+        return []
     while high - low > 1:
         middle = (low + high) // 2
-        if _starts(without_runs(world, {r.id for r in runs[:middle]}), job.id):
+        if enough(items[:middle]):
             high = middle
         else:
             low = middle
-    chosen = runs[:high]
-    for run in runs[: high - 1] if high <= 8 else ():
-        fewer = [r for r in chosen if r.id != run.id]
-        if _starts(without_runs(world, {r.id for r in fewer}), job.id):
+    chosen = list(items[:high])
+    for item in items[: high - 1] if high <= MOST_PRUNED else ():
+        fewer = [other for other in chosen if other is not item]
+        if enough(fewer):
             chosen = fewer
-    until = max(projected_end(r, world.now_s) for r in chosen)
-    data = {"jobs": [r.job_id for r in chosen], "until_s": until, "gpus": sum(r.shape.gpus for r in chosen)}
-    yield Hint("runs_end", data), without_runs(world, {r.id for r in chosen})
+    return chosen
 
 
 def _nodes_back(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """As few nodes as it takes to be in service again."""
     out = [i for i, n in enumerate(world.fleet.nodes) if not n.usable and n.model == job.shape.model]
-    for many in range(1, min(len(out), 8) + 1):
-        back = set(out[:many])
-        nodes = [
-            replace(n, usable=True, why_not="") if i in back else n for i, n in enumerate(world.fleet.nodes)
-        ]
-        names = [world.fleet.nodes[i].name for i in sorted(back)]
-        yield Hint("nodes_back", {"nodes": names}), replace(world, fleet=Fleet(nodes), holdings=None)
+    back = _fewest(out, lambda some: _starts(_in_service(world, some), job.id))
+    if back:
+        names = [world.fleet.nodes[i].name for i in back]
+        yield Hint("nodes_back", {"nodes": names}), _in_service(world, back)
+
+
+def _in_service(world: World, back: Sequence[int]) -> World:
+    nodes = list(world.fleet.nodes)
+    for index in back:
+        nodes[index] = replace(nodes[index], usable=True, why_not="")
+    return replace(world, fleet=Fleet(nodes), holdings=None)
 
 
 def _others_wait(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
-    """If the gangs that hold reservations ahead of it stood aside."""
-    others = [o for o in world.reservations if o != job.id]
+    """If the gangs stood aside that hold reservations, or for which quota is saved, ahead of it."""
+    saving = [int(b.id) for b in bound.blockers if b.kind == "job"]
+    others = [o for o in dict.fromkeys([*world.reservations, *saving]) if o != job.id]
     if others:
         jobs = [j for queue in world.queues.values() for j in queue if j.id not in others]
         changed = replace(world, reservations={}, queues=queues_of(jobs), holdings=None)
@@ -208,7 +243,10 @@ def _others_wait(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
 
 
 def _draining(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
-    leaving = {r.id for r in world.runs.values() if r.phase is Phase.STOPPING}
+    waited_for = {b.id for b in bound.blockers}
+    leaving = {
+        run.id for run in world.runs.values() if run.phase is Phase.STOPPING and str(run.job_id) in waited_for
+    }
     data = {"until_s": bound.until_s, "jobs": [world.runs[r].job_id for r in sorted(leaving)]}
     yield Hint("draining", data), without_runs(world, leaving)
 
