@@ -140,7 +140,8 @@ class Story:
         self.evicted: list[int] = []
         """the jobs whose runs were sent away, in order"""
         self.set_aside: list[JobView] = []
-        self.replay = Replay(Fleet(views), {}, (), Policy(**policy), tick_s=tick_s, planner=self._plan)
+        rules = Policy.from_settings(policy)
+        self.replay = Replay(Fleet(views), {}, (), rules, tick_s=tick_s, planner=self._plan)
         self._ids = count(1)
 
     # what stands in it
