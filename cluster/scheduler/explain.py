@@ -214,10 +214,11 @@ def _quota(v: Verdict, moment: Moment) -> str:
 
 def _guarantee(v: Verdict, moment: Moment) -> str:
     kept = f" Held back by lending limits: {_most(v.blockers, moment)}." if v.blockers else ""
+    asked = f"{number(v.demand)} asked beyond its guarantee"
     text = (
-        f"{number(v.used)} on loan or promised to gangs ahead + {number(v.demand)} asked beyond its guarantee "
-        f"= {number((v.used or 0) + (v.demand or 0))}, {number(v.missing)} over the {number(v.limit)} GPUs that "
-        f"others would leave idle ({v.scope})."
+        f"{number(v.used)} on loan or promised to gangs ahead + {asked} "
+        f"= {number((v.used or 0) + (v.demand or 0))}, {number(v.missing)} over the {number(v.limit)} GPUs "
+        f"that others would leave idle ({v.scope})."
     )
     return text + kept + _saving(v, moment)
 

@@ -97,8 +97,7 @@ def _loans_are_preemptible(world: World, plan: Plan, jobs: dict[int, JobView]) -
         if not _can_leave(run):
             firm[run.shape.tenant, run.shape.model] += run.shape.gpus
     started = set()
-    for start in plan.starts:
-        shape = jobs[start.job_id].shape
+    for shape in (jobs[start.job_id].shape for start in plan.starts if start.job_id in jobs):
         if shape.tier is Tier.PRODUCTION or not shape.preemptible:
             firm[shape.tenant, shape.model] += shape.gpus
             started.add((shape.tenant, shape.model))
