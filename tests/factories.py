@@ -6,8 +6,8 @@
     tiny.advance(120)                             # two minutes later, one tick
     assert tiny.fresh(job).state == "active"
 
-Nothing here is random but a gang's start-up of 20 to 90 seconds: after `advance(120)` it runs.
-No node fails unless `lose` says so. The fixtures `tiny` and `two_tenants` give one of these.
+Nothing here is random: a gang starts up within 45 seconds, and no node fails unless `lose` says so.
+The fixtures `tiny` and `two_tenants` give one of these.
 """
 
 from dataclasses import dataclass
@@ -94,8 +94,8 @@ class TinyCluster:
     # what happens in it
 
     def submit(self, tenant: Tenant, *, gpus: int = 8, by: User | None = None, **fields: Any) -> Job:
-        """A job through the real service. It starts surely, and works for `expected_duration_s` (an hour)."""
-        workload = {"never_ready": 0.0, **fields.pop("workload", {})}
+        """A job through the real service. It starts within 45 s and works for `expected_duration_s` (1 h)."""
+        workload = {"never_ready": 0.0, "start_s": 45.0, **fields.pop("workload", {})}
         asked: dict[str, Any] = {"name": f"job-of-{tenant}", "expected_duration_s": 3600, **fields}
         return submit_job(by=by or self.owner, tenant=tenant, gpus=gpus, workload=workload, **asked)
 

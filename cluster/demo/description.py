@@ -39,7 +39,7 @@ def demo_description() -> dict[str, Any]:
         ],
         "tenants": _tenants(),
         "users": _users(),
-        "policy": {"reserve_after_s": 600, "max_grace_s": 600},
+        "policy": {"reserve_after_s": 600, "max_grace_s": 600, "activity_fresh_s": 900},
     }
 
 

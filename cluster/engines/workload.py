@@ -23,6 +23,8 @@ class Workload:
     idle_to: float = 2.0
     """Between these shares of its work only `idle_busy_share` of its GPUs compute."""
     idle_busy_share: float = 0.0
+    start_s: float | None = None
+    """Start-up of the gang; None = drawn evenly between 20 and 90 seconds."""
     never_ready: float = NEVER_READY
     silent: bool = False
     """No activity signal comes from it."""
@@ -45,7 +47,7 @@ def _checked(key: str, value: Any) -> float | bool | None:
         if isinstance(value, bool):
             return value
         raise LaunchRefused(f"workload.{key} is {value!r}: true or false is needed")
-    optional = key in ("work_s", "fail_after_s")
+    optional = key in ("work_s", "fail_after_s", "start_s")
     if value is None and optional:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:

@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from cluster import clock
 from cluster.charts.bar import segments
 from cluster.models import Allocation, CapacityState
 from cluster.pages.csv_file import csv_file
 from cluster.pages.page import page, render_page
 from cluster.selectors import events, rack_map
+from cluster.selectors.freshness import last_tick_at
 from cluster.selectors.node_runs import NodeRuns
 from cluster.selectors.rack_map import Cell
 from cluster.services.drain_node import drain_node, resume_node
@@ -53,7 +53,7 @@ class Nodes:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        return rack_map.cells(clock.now())
+        return rack_map.cells(last_tick_at())
 
     @cached_property
     def chosen(self) -> list[Cell]:
@@ -163,7 +163,7 @@ class NodeShown:
 
     @cached_property
     def cell(self) -> Cell | None:
-        return next((c for c in rack_map.cells(clock.now()) if c.name == self.node.name), None)
+        return next((c for c in rack_map.cells(last_tick_at()) if c.name == self.node.name), None)
 
     @property
     def segments(self) -> list[Any]:

@@ -60,11 +60,17 @@ def arithmetic(verdict: Verdict) -> str:
     if verdict.demand is not None and verdict.unit:
         found.append(f"need {_amount(verdict.demand, verdict.unit)}")
     if verdict.limit is not None and verdict.unit:
-        used = f"{_number(verdict.used)} of {_number(verdict.limit)} taken" if verdict.used else ""
-        found.append(used or f"{_number(verdict.limit)} there")
+        found.append(_room(verdict.used or 0.0, verdict.limit))
     if not verdict.ok and verdict.missing:
         found.append(f"short {_number(verdict.missing)}")
     return " · ".join(found)
+
+
+def _room(used: float, limit: float) -> str:
+    """Use above a limit is no part of it: a lender may need what it has lent."""
+    if used > limit:
+        return f"{_number(used)} in use, limit {_number(limit)}"
+    return f"{_number(used)} of {_number(limit)} taken" if used else f"{_number(limit)} there"
 
 
 def _number(value: float) -> str:

@@ -12,6 +12,7 @@ from cluster.scheduler.explain import Line, checklist, headline, hint_text
 from cluster.scheduler.unblock import unblock
 from cluster.scheduler.verdict import Verdict, binding
 from cluster.scheduler.words import Constraint
+from cluster.selectors.expected_start import tells_a_start
 
 MARKS = {"pass": "✓", "fail": "✗", "unknown": "?"}
 
@@ -63,6 +64,8 @@ def explain_job(job: Job, *, with_hints: bool = True) -> Explanation:
         verdicts = verdicts_now(decision)
     bound = binding(verdicts)
     expected = Forecast.objects.filter(job=job).first()
+    if not tells_a_start(expected, job, clock.now()):
+        expected = None
     return Explanation(
         job_id=job.pk,
         state=job.state,

@@ -65,3 +65,12 @@ def freshness() -> Freshness:
         as_of=tick["now"] if tick else None,
         wall_at=tick["wall_at"] if tick else None,
     )
+
+
+def last_tick_at() -> datetime:
+    """The engine's time of the last tick; now if there was none.
+
+    What a page works out itself holds as of then, so that it agrees with pages that read what the tick wrote.
+    """
+    last = Tick.objects.order_by("-number").values_list("now", flat=True).first()
+    return last or get_engine().now()

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from django.db.models import Count, Max, QuerySet
 
+from cluster import clock
 from cluster.models import (
     Allocation,
     Checkpoint,
@@ -23,6 +24,7 @@ from cluster.models import (
     UsageInterval,
 )
 from cluster.selectors import events
+from cluster.selectors.expected_start import tells_a_start
 from cluster.selectors.gathering import Gathering, gatherings
 from cluster.selectors.queue import positions
 from cluster.selectors.why import Why, of_decision, why
@@ -58,7 +60,8 @@ class JobStory:
 
     @cached_property
     def forecast(self) -> Forecast | None:
-        return Forecast.objects.filter(job=self.job).first()
+        found = Forecast.objects.filter(job=self.job).first()
+        return found if tells_a_start(found, self.job, clock.now()) else None
 
     @cached_property
     def place(self) -> int | None:

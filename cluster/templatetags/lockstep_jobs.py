@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from cluster.models import Decision, Event, Job, Run
 from cluster.pages import event_words, verdict_words, words
 from cluster.scheduler.verdict import Blocker
+from cluster.selectors.expected_start import tells_a_start
 from cluster.selectors.job_story import expected_end_of
 from cluster.selectors.queue import QueueFilter
 from cluster.selectors.why import of_decision, why
@@ -49,7 +50,7 @@ def job_link(context: template.Context, job: Job) -> SafeString:
 def expected(context: template.Context, job: Job) -> SafeString:
     """The expected start: median, with the 90 % bound below. Blank rather than wrong."""
     forecast = getattr(job, "forecast", None)
-    if forecast is None or forecast.median_at is None:
+    if not tells_a_start(forecast, job, _now(context)):
         return format_html(
             '<span class="muted" title="{}">–</span>', "Not foreseen by replaying the present queue"
         )
