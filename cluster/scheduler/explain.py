@@ -215,10 +215,10 @@ def _quota(v: Verdict, moment: Moment) -> str:
 def _guarantee(v: Verdict, moment: Moment) -> str:
     kept = f" Held back by lending limits: {_most(v.blockers, moment)}." if v.blockers else ""
     asked = f"{number(v.demand)} asked beyond its guarantee"
-    sum_ = number((v.used or 0) + (v.demand or 0))
+    total = number((v.used or 0) + (v.demand or 0))
     text = (
-        f"{number(v.used)} on loan or promised to gangs ahead + {number(v.demand)} asked beyond its guarantee "
-        f"= {sum_}, {number(v.missing)} over the {number(v.limit)} GPUs that others would leave idle ({v.scope})."
+        f"{number(v.used)} on loan or promised to gangs ahead + {asked} = {total}, {number(v.missing)} over the "
+        f"{number(v.limit)} GPUs that others would leave idle ({v.scope})."
     )
     return text + kept + _saving(v, moment)
 
