@@ -7,6 +7,7 @@ from functools import cached_property
 from cluster.scheduler.holdings import Holdings
 from cluster.scheduler.lending import Books, Claim
 from cluster.scheduler.plan import Eviction, Start
+from cluster.scheduler.policy import Queueing
 from cluster.scheduler.saving import Savings
 from cluster.scheduler.supply import Placement, Supply
 from cluster.scheduler.verdict import Verdict
@@ -69,6 +70,9 @@ class Draft:
         """raised by everything that changes supply; what is cached under an older one is stale"""
 
     def rank(self, shape: Shape, claim: Claim) -> Rank:
+        """Under plain queueing all are of one rank: only age counts."""
+        if self.world.policy.queueing is not Queueing.LOCKSTEP:
+            return Rank(0, True)
         return Rank(shape.tier.rank, claim.entitled)
 
     @cached_property
@@ -110,7 +114,7 @@ class Draft:
             if firmer or (as_firm and (run.shape.standing == 0 or run.queued_s <= job.queued_s)):
                 before += run.shape.gpus
         within = before + job.shape.gpus <= self.books.entitlement(job.shape.tenant, job.shape.model)
-        return Claim(entitled=True) if within else loan
+        return Claim(entitled=True, used=before) if within else loan
 
     def quota_line(self, job: JobView) -> Verdict:
         """The quota line of its checklist, with the numbers that decided."""

@@ -217,8 +217,8 @@ def _guarantee(v: Verdict, moment: Moment) -> str:
     asked = f"{number(v.demand)} asked beyond its guarantee"
     total = number((v.used or 0) + (v.demand or 0))
     text = (
-        f"{number(v.used)} on loan or promised to gangs ahead + {asked} = {total}, {number(v.missing)} over the "
-        f"{number(v.limit)} GPUs that others would leave idle ({v.scope})."
+        f"{number(v.used)} on loan or promised to gangs ahead + {asked} = {total}, "
+        f"{number(v.missing)} over the {number(v.limit)} GPUs that others would leave idle ({v.scope})."
     )
     return text + kept + _saving(v, moment)
 

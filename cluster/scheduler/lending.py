@@ -25,6 +25,8 @@ class Claim:
     refusal: Verdict | None = None
     own_turn: bool = True
     """Whether it queues with the entitled: it is, or will be when its tenant's own runs have ended."""
+    used: int | None = None
+    """What stands before it, where that is less than the tenant's firm use: see Draft.claim."""
 
 
 class Books:
@@ -184,6 +186,7 @@ class Books:
         entitled = self.entitlement(shape.tenant, shape.model) if shape.tenant in self.tenants else None
         note = "entitled" if claim.entitled else "loan"
         used = self.firm_use(shape) if note == "entitled" else self.in_use(shape.tenant, shape.model)
+        used = used if claim.used is None else claim.used
         if not self.policy.quotas:
             entitled, note = None, "no_quotas"
         return Verdict(

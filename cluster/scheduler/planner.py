@@ -18,7 +18,7 @@ from cluster.scheduler.preemption import Preemption, SearchSpent, Victim
 from cluster.scheduler.world import JobView, Shape, World
 
 BACKFILL_LOOK = 200
-"""How many jobs of one shape are looked through for one short enough to backfill."""
+"""How many jobs of one shape are looked through for one that is done in time."""
 
 Key = tuple[object, ...]
 
@@ -46,9 +46,8 @@ class Pass:
         self.heads: dict[str, JobView] = {}
         """under plain queueing: the first blocked job of each GPU model"""
         self.queues = {shape: self._unreserved(queue) for shape, queue in world.queues.items()}
-        self.looks = (
-            dict.fromkeys(world.queues, BACKFILL_LOOK) if world.policy.queueing is Queueing.EASY else {}
-        )
+        self.looks: dict[Shape, int] = {}
+        """how many more jobs of a shape are looked at although one of it was left waiting"""
 
     def run(self) -> Plan:
         self._keep_reservations()
@@ -62,15 +61,17 @@ class Pass:
                 continue
             heapq.heappop(heap)
             reserved = job.id in self.draft.reservations
-            if (self._try(job) or self._looks_on(job.shape)) and not reserved:
+            if (self._try(job) or self._looks_on(job)) and not reserved:
                 self._push_next(heap, job.shape)
         return self._freeze()
 
-    def _looks_on(self, shape: Shape) -> bool:
-        """EASY backfill depends on a job's duration, which its shape does not tell: look at some more."""
-        left = self.looks.get(shape, 0)
-        self.looks[shape] = left - 1
-        return left > 0
+    def _looks_on(self, job: JobView) -> bool:
+        """Where a job's duration counts, which its shape does not tell: look at some more of the shape."""
+        refusal = self.draft.claim(job).refusal
+        if self.policy.queueing is not Queueing.EASY and (refusal is None or refusal.note != "saving"):
+            return False
+        self.looks[job.shape] = self.looks.get(job.shape, BACKFILL_LOOK) - 1
+        return self.looks[job.shape] >= 0
 
     # the order
 
@@ -185,7 +186,7 @@ class Pass:
             self._gather_on(job, rank)
             return
         try:
-            if self.policy.preemption and self._preempt(job, rank):
+            if self._may_preempt and self._preempt(job, rank):
                 return
         except SearchSpent:
             self.unresolved.add(job.shape)
@@ -193,6 +194,10 @@ class Pass:
             self._gather_on(job, rank)
         elif self._may_reserve(job, rank):
             self.gathering.begin(job, rank)
+
+    @property
+    def _may_preempt(self) -> bool:
+        return self.policy.preemption and self.policy.queueing is Queueing.LOCKSTEP
 
     def _gather_on(self, job: JobView, rank: Rank) -> None:
         """Bring its reservation up to date, and tell what backfills it when it must go."""

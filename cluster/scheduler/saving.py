@@ -42,7 +42,7 @@ class Savings:
 
     def _may(self, job: JobView) -> bool:
         world, shape = self.draft.world, job.shape
-        if world.now_s - job.queued_s < world.policy.reserve_after_s:
+        if world.now_s - job.queued_s < world.policy.save_after_s:
             return False
         alike = [other.shape for other in self.jobs if other.shape.model == shape.model]
         if len(alike) >= world.policy.reservations_per_model:

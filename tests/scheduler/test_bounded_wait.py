@@ -61,6 +61,7 @@ class Siege:
             quotas=rights.quotas,
             max_grace_s=MAX_GRACE_S,
             reserve_after_s=reserve_after_s,
+            save_after_s=reserve_after_s,
         )
         self.small = [self._tenant(f"small{i}") for i in range(3)]
         self.large = self.small[0] if rights.one_tenant else self._tenant("large")

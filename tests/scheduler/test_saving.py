@@ -7,9 +7,14 @@ FIRM = {"tier": "production"}
 AGED = {"age_s": 900.0}
 
 
+def patient(nodes: int = 8, **policy) -> Story:
+    """A world in which quota is saved after five minutes, not after hours."""
+    return Story(nodes, save_after_s=300.0, **policy)
+
+
 def crowded(**asked) -> tuple[Story, str, Gang]:
     """A team of 32 of 64 GPUs uses 16 for an hour; a gang of 24 of its own has waited for 15 minutes."""
-    world = Story(nodes=8)
+    world = patient()
     lab = world.tenant("lab", guarantee=32, borrows=0)
     world.tenant("owner", guarantee=32, lends=0)
     world.running(lab, gpus=16, lasts_s=HOUR, **FIRM)
@@ -41,7 +46,7 @@ def test_a_gang_that_has_not_waited_long_saves_nothing():
 
 
 def test_what_can_never_fit_saves_nothing():
-    world = Story(nodes=4, block=1, pod=4)
+    world = patient(nodes=4, block=1, pod=4)
     lab = world.tenant("lab", guarantee=32, borrows=0)
     world.running(lab, gpus=16, **FIRM)
     never = world.submit(lab, gpus=24, within="block", **AGED, **FIRM)
@@ -51,7 +56,7 @@ def test_what_can_never_fit_saves_nothing():
 
 
 def test_a_loan_that_only_a_busy_lender_could_make_saves_nothing():
-    world = Story(nodes=8)
+    world = patient()
     owner, guest = world.tenant("owner", guarantee=64), world.tenant("guest")
     world.running(owner, gpus=48, lasts_s=HOUR, **FIRM)
     large = world.submit(guest, gpus=32, **AGED)
@@ -61,7 +66,7 @@ def test_a_loan_that_only_a_busy_lender_could_make_saves_nothing():
 
 
 def test_loans_are_saved_up_for_a_gang_that_could_have_them_all():
-    world = Story(nodes=8)
+    world = patient()
     one, other = world.tenant("one"), world.tenant("other")
     for minutes in (10, 20, 30, 40):
         world.running(one, gpus=16, lasts_s=minutes * MINUTE)
@@ -73,7 +78,7 @@ def test_loans_are_saved_up_for_a_gang_that_could_have_them_all():
 
 
 def test_higher_tiers_are_not_held_up_by_what_is_saved_for_lower_ones():
-    world = Story(nodes=8)
+    world = patient()
     lab = world.tenant("lab", guarantee=32, borrows=0)
     world.tenant("owner", guarantee=32, lends=0)
     world.running(lab, gpus=16, lasts_s=HOUR, **FIRM)
@@ -84,7 +89,7 @@ def test_higher_tiers_are_not_held_up_by_what_is_saved_for_lower_ones():
 
 
 def test_firm_work_of_the_same_tier_does_not_pass_a_soft_gang_that_waited_longer():
-    world = Story(nodes=8)
+    world = patient()
     lab = world.tenant("lab", guarantee=32, borrows=0)
     world.tenant("owner", guarantee=32, lends=0)
     world.running(lab, gpus=16, lasts_s=HOUR, tier="research")
@@ -102,7 +107,7 @@ def test_another_tenants_guarantee_is_untouched_by_what_is_saved():
 
 
 def test_a_gang_that_gathers_keeps_its_quota_until_its_nodes_are_there():
-    world = Story(nodes=8, reserve_after_s=0.0)
+    world = patient(reserve_after_s=0.0)
     lab, other = world.tenant("lab", guarantee=32, borrows=0), world.tenant("other", guarantee=64)
     world.running(other, gpus=48, lasts_s=HOUR, **FIRM)
     gang = world.submit(lab, gpus=24, **FIRM)
@@ -114,7 +119,7 @@ def test_a_gang_that_gathers_keeps_its_quota_until_its_nodes_are_there():
 
 
 def test_a_gang_that_gathers_is_its_tenants_own_before_loans_made_after_it():
-    world = Story(nodes=8, reserve_after_s=0.0)
+    world = patient(reserve_after_s=0.0)
     lab, other = world.tenant("lab", guarantee=32), world.tenant("other", guarantee=32)
     world.running(other, gpus=32, lasts_s=HOUR, **FIRM)
     world.running(lab, gpus=8, lasts_s=9 * HOUR, **FIRM)

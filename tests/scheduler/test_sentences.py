@@ -149,7 +149,7 @@ def test_a_policy_without_lending():
 def test_a_gang_that_quota_is_saved_for_is_told_until_when(world: Story):
     lab = world.tenant("lab", guarantee=24)
     world.running(lab, gpus=16, lasts_s=HOUR, **FIRM)
-    gang = world.submit(lab, gpus=16, age_s=900, **FIRM)
+    gang = world.submit(lab, gpus=16, age_s=5 * HOUR, **FIRM)
     world.tick()
     assert gang.says.endswith("What comes back is saved for it: enough is expected at minute 60.")
 
@@ -214,7 +214,7 @@ def test_gpus_are_free_but_held_for_others():
 def test_quota_is_saved_for_others(world: Story):
     lab = world.tenant("lab", guarantee=24)
     world.running(lab, gpus=16, lasts_s=HOUR, **FIRM)
-    ahead = world.submit(lab, gpus=16, age_s=900, **FIRM)
+    ahead = world.submit(lab, gpus=16, age_s=5 * HOUR, **FIRM)
     gang = world.submit(lab, gpus=8, lasts_s=9 * HOUR, **FIRM)
     world.tick()
     assert gang.says == (

@@ -148,7 +148,7 @@ def test_who_waits_behind_saved_quota_is_told_for_whom():
     world = Story(nodes=4)
     lab = world.tenant("lab", guarantee=32)
     world.running(lab, gpus=16, lasts_s=HOUR, **FIRM)
-    ahead = world.submit(lab, gpus=24, age_s=900, **FIRM)
+    ahead = world.submit(lab, gpus=24, age_s=5 * HOUR, **FIRM)
     behind = world.submit(lab, gpus=8, lasts_s=9 * HOUR, **FIRM)
     world.tick()
     assert behind.why is Constraint.RESERVATION and behind.binding.note == "saving"

@@ -25,7 +25,7 @@ from cluster.scheduler.replay import Replay, Work
 from cluster.scheduler.unblock import Hint, unblock
 from cluster.scheduler.validity import violations
 from cluster.scheduler.verdict import Verdict, binding
-from cluster.scheduler.words import Constraint, Locality, Tier
+from cluster.scheduler.words import Constraint, Locality, Phase, Tier
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World
 
 MODEL = "h100"
@@ -174,6 +174,14 @@ class Story:
     def drain(self, *names: str, why: str = "drained: cable check") -> None:
         """No new work on these nodes; what runs there goes on."""
         self._change_nodes(names, usable=False, why_not=why)
+
+    def lose(self, *names: str) -> None:
+        """These nodes fail: what runs there is halted whole and queued again at its age."""
+        chosen = {i for i, node in enumerate(self.fleet.nodes) if node.name in names}
+        for run in [r for r in self.replay.runs.values() if not chosen.isdisjoint(r.placement)]:
+            self.replay.runs[run.id] = replace(run, phase=Phase.STOPPING, free_by_s=self.now_s)
+            self.replay._end(run.id, self.now_s)
+        self._change_nodes(names, usable=False, why_not="failed")
 
     def resume(self, *names: str) -> None:
         self._change_nodes(names, usable=True, why_not="")
