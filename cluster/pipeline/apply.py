@@ -20,7 +20,7 @@ from cluster.models import (
     RunOutcome,
     Tick,
 )
-from cluster.pipeline import explanations, lease
+from cluster.pipeline import explanations
 from cluster.pipeline.observe import Observed
 from cluster.scheduler.plan import Eviction, Plan, Start
 from cluster.scheduler.world import ReservationView
@@ -35,10 +35,16 @@ class Applied:
 
     waiting: dict[int, int]
     """job id → version of all that are pending now: since they were observed, a person may have acted"""
-    started: set[int] = field(default_factory=set)
+    opened: dict[int, tuple[Run, Start]] = field(default_factory=dict)
+    """by run id"""
     preempted: set[int] = field(default_factory=set)
     stale: int = 0
     events: list[Event] = field(default_factory=list)
+
+    @property
+    def started(self) -> set[int]:
+        """The jobs of the opened runs."""
+        return {run.job_id for run, _ in self.opened.values()}
 
     def is_unchanged(self, job: Job) -> bool:
         return self.waiting.get(job.pk) == job.version
@@ -46,8 +52,7 @@ class Applied:
 
 @transaction.atomic
 def apply(observed: Observed, plan: Plan, tick: Tick) -> Applied:
-    """Make the plan true in the database. Raises LeaseLost, and then nothing of it is written."""
-    lease.confirm(tick.fence)
+    """Make the plan true in the database, under a lease that the caller has confirmed."""
     tick.save()
     applied = Applied(dict(Job.objects.filter(state=JobState.PENDING).values_list("pk", "version")))
     free = _free_gpus(observed, plan)
@@ -56,9 +61,9 @@ def apply(observed: Observed, plan: Plan, tick: Tick) -> Applied:
     for eviction in plan.evictions:
         _evict(eviction, observed, tick, applied)
     _keep_reservations(observed, plan, tick, applied)
-    held = set(observed.jobs) & set(applied.waiting) - applied.started
+    held = (set(observed.jobs) & set(applied.waiting)) - applied.started
     applied.events += explanations.record_holds(observed, plan, tick, held)
-    tick.started, tick.preempted, tick.stale = len(applied.started), len(applied.preempted), applied.stale
+    tick.started, tick.preempted, tick.stale = len(applied.opened), len(applied.preempted), applied.stale
     tick.pending, tick.held = len(observed.jobs), len(held)
     tick.save(update_fields=["started", "preempted", "stale", "pending", "held"])
     append_events(applied.events)
@@ -95,7 +100,7 @@ def _start(
     assert picked is not None
     for gpu in picked:
         free[gpu.node_id].remove(gpu)
-    applied.started.add(job.pk)
+    applied.opened[run.pk] = (run, start)
     applied.events.append(
         job_event(
             "job.started",

@@ -1,8 +1,8 @@
 """Rows of the four apps → one frozen World, in a constant number of queries."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.db.models import Count
 
 from cluster.models import Allocation, Job, JobState, Reservation, Run, RunState
 from cluster.scheduler.fleet import Fleet, NodeView, members_of
+from cluster.scheduler.plan import Plan, Start
 from cluster.scheduler.policy import Policy
 from cluster.scheduler.words import Locality, Phase, Tier
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World, queues_of
@@ -76,6 +77,41 @@ def observe(at: datetime) -> Observed:
         policy=policy,
     )
     return Observed(world, at, node_ids, jobs, runs, version.pk if version else None)
+
+
+def after(observed: Observed, plan: Plan, opened: Mapping[int, tuple[Run, Start]]) -> Observed:
+    """What would be observed now that of this plan the given runs have been opened (by run id).
+
+    Runs that it sends away hold their GPUs until they have ended: for them nothing changes yet.
+    """
+    world = observed.world
+    views = {job.id: job for job in world.pending}
+    started = {run.job_id for run, _ in opened.values()}
+    runs = dict(world.runs)
+    for run, start in opened.values():
+        view = views[run.job_id]
+        runs[run.pk] = RunView(
+            id=run.pk,
+            job_id=run.job_id,
+            shape=view.shape,
+            placement=start.placement,
+            started_s=world.now_s,
+            expected_end_s=world.now_s + view.duration_s,
+            phase=Phase.STARTING,
+            queued_s=view.queued_s,
+        )
+    queues = {
+        shape: left
+        for shape, queue in world.queues.items()
+        if (left := [job for job in queue if job.id not in started])
+    }
+    jobs = {pk: job for pk, job in observed.jobs.items() if pk not in started}
+    return replace(
+        observed,
+        world=replace(world, queues=queues, runs=runs, reservations=plan.reservations, holdings=None),
+        jobs=jobs,
+        runs=observed.runs | {pk: run for pk, (run, _) in opened.items()},
+    )
 
 
 def _s(moment: datetime | None) -> float | None:

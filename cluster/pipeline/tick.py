@@ -1,4 +1,4 @@
-"""One tick of the control loop: lease, reconcile, observe, plan, apply, carry out, account.
+"""One tick of the control loop: lease, reconcile, observe, plan, apply and account, carry out.
 
 No transaction is open while the plan is made or the engine is asked. A crash between any two steps leaves
 rows from which the next tick goes on; nothing is launched that is not committed, and nothing is freed that
@@ -20,7 +20,7 @@ from cluster.pipeline import lease
 from cluster.pipeline.apply import apply
 from cluster.pipeline.capacity import record_usage
 from cluster.pipeline.carry_out import carry_out
-from cluster.pipeline.observe import observe
+from cluster.pipeline.observe import Observed, after, observe
 from cluster.pipeline.reconcile import reconcile
 from cluster.scheduler.capacity import State
 from cluster.scheduler.planner import plan
@@ -75,12 +75,14 @@ def _tick(engine: Engine, fence: int, watch: Stopwatch) -> Tick:
         wall_at=timezone.now(),
         policy_id=observed.policy_id,
     )
-    apply(observed, decided, tick)
-    watch.lap("apply")
+    with transaction.atomic():  # what holds GPUs and where they are booked change together
+        lease.confirm(fence)
+        applied = apply(observed, decided, tick)
+        watch.lap("apply")
+        account(after(observed, decided, applied.opened), tick.number, last.now if last else None)
+        watch.lap("account")
     answered = answered and carry_out(engine)
     watch.lap("carry_out")
-    account(now, fence, tick.number, last.now if last else None)
-    watch.lap("account")
     _note_costs(tick, watch.laps_ms, "" if answered else f"the engine {engine.name} did not answer")
     return tick
 
@@ -120,18 +122,13 @@ def _listen(engine: Engine, fence: int) -> bool:
     return True
 
 
-def account(now: datetime, fence: int, number: int, last_now: datetime | None) -> dict[State, int]:
+def account(observed: Observed, number: int, last_at: datetime | None) -> dict[State, int]:
     """Write where every GPU is now that the plan has been applied, and tell the pages."""
-    observed = observe(now)
-
-    def write() -> dict[State, int]:
-        totals = record_usage(observed, last_now)
-        data = {"tick": number, "installed": sum(totals.values()), "pending": len(observed.jobs)}
-        data |= {state.value: gpus for state, gpus in totals.items()}
-        append_events([new_event("capacity", at=now, topics=["capacity"], data=data)])
-        return totals
-
-    return _guarded(fence, write)
+    totals = record_usage(observed, last_at)
+    data = {"tick": number, "installed": sum(totals.values()), "pending": len(observed.jobs)}
+    data |= {state.value: gpus for state, gpus in totals.items()}
+    append_events([new_event("capacity", at=observed.at, topics=["capacity"], data=data)])
+    return totals
 
 
 def _guarded(fence: int, write: Callable[[], T]) -> T:

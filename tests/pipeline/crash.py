@@ -14,6 +14,7 @@ from cluster.engines.contract import Engine
 from cluster.engines.registry import get_engine
 from cluster.pipeline import lease
 from cluster.pipeline.tick import run_tick
+from tests.pipeline.audit import AuditedCluster
 
 CHANGES = ("INSERT", "UPDATE", "DELETE", "RELEASE SAVEPOINT")
 ENGINE_CALLS = ("launch", "request_checkpoint", "stop", "observe", "observe_nodes")
@@ -89,8 +90,10 @@ def tick_until_killed(saboteur: Saboteur, monkeypatch) -> None:
 
 
 @contextmanager
-def undone() -> Iterator[None]:
-    """Whatever happens inside leaves no trace."""
+def undone(tiny: AuditedCluster) -> Iterator[None]:
+    """Whatever happens inside leaves no trace, and it is as late afterwards as it was before."""
+    now = tiny.now
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
+    tiny.now = now

@@ -27,9 +27,9 @@ def scene(tiny) -> BusyScene:
     return BusyScene(tiny)
 
 
-def steps_of_one_tick(monkeypatch) -> list[str]:
+def steps_of_one_tick(scene: BusyScene, monkeypatch) -> list[str]:
     saboteur = Saboteur()
-    with undone():
+    with undone(scene.tiny):
         tick_until_killed(saboteur, monkeypatch)
     return saboteur.steps
 
@@ -39,7 +39,7 @@ def the_lease_runs_out() -> None:
 
 
 def test_the_scene_has_everything_in_one_tick(scene, monkeypatch):
-    steps = steps_of_one_tick(monkeypatch)
+    steps = steps_of_one_tick(scene, monkeypatch)
     for call in ("observe", "launch", "request_checkpoint", "stop"):
         assert f"engine.{call} has returned" in steps
     for written in (
@@ -54,17 +54,17 @@ def test_the_scene_has_everything_in_one_tick(scene, monkeypatch):
     ):
         changes = [s for s in steps if s.startswith(("INSERT", "UPDATE")) and f'"{written}"' in s]
         assert changes, f"nothing is written to {written}"
-    with undone():
+    with undone(scene.tiny):
         scene.tiny.tick()
         scene.assert_every_job_reaches_its_end()
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_crash_between_any_two_statements_is_made_good(scene, monkeypatch, part):
-    steps = steps_of_one_tick(monkeypatch)
+    steps = steps_of_one_tick(scene, monkeypatch)
     for number in range(part, len(steps) + 1, PARTS):
         saboteur = Saboteur(number)
-        with undone():
+        with undone(scene.tiny):
             tick_until_killed(saboteur, monkeypatch)
             assert saboteur.killed == (number < len(steps))
             where = steps[number] if saboteur.killed else "the end"
@@ -75,16 +75,18 @@ def test_a_crash_between_any_two_statements_is_made_good(scene, monkeypatch, par
 
 
 def take_over(scene: BusyScene, to_the_end: bool) -> None:
+    scene.tiny.move(30)
     the_lease_runs_out()
     assert run_tick(get_engine(), holder="fresh") is not None
     audit()
     scene.tiny.advance(60)
+    scene.assert_no_job_is_charged_for_it()
     if to_the_end:
         scene.assert_every_job_reaches_its_end()
 
 
 def test_while_the_lease_of_the_dead_one_lasts_nobody_ticks(scene, monkeypatch):
-    steps = steps_of_one_tick(monkeypatch)
+    steps = steps_of_one_tick(scene, monkeypatch)
     apply = next(n for n, step in enumerate(steps) if '"cluster_allocation"' in step and "INSERT" in step)
     tick_until_killed(Saboteur(apply), monkeypatch)
 
