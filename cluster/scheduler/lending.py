@@ -46,6 +46,8 @@ class Books:
         for name, tenant in tenants.items():
             if tenant.parent is not None:
                 self.below.setdefault(tenant.parent, []).append(name)
+        self.teams = [name for name in tenants if name not in self.below]
+        """the tenants that use GPUs: those without others below them"""
         self._totals: dict[tuple[str, str], int] = {}
         for (name, model), counts in self.used.items():
             self._add_up(name, model, sum(counts))
@@ -117,7 +119,7 @@ class Books:
         """
         if model not in self._pool:
             lendable = on_loan = promised = 0
-            for name in self._holders():
+            for name in self.teams:
                 entitled = self.entitlement(name, model)
                 in_use = sum(self.used.get((name, model), (0,)))
                 idle = max(0, entitled - in_use)
@@ -127,9 +129,6 @@ class Books:
                 promised += entitled
             self._pool[model] = (lendable + max(0, self.installed.get(model, 0) - promised), on_loan)
         return self._pool[model]
-
-    def _holders(self) -> list[str]:
-        return [name for name in self.tenants if name not in self.below]
 
     def claim(self, shape: Shape) -> Claim:
         """The right by which this shape could start, were there GPUs."""
@@ -239,7 +238,7 @@ class Books:
     def lenders(self, model: str, besides: str = "") -> tuple[Blocker, ...]:
         """The tenants that keep idle entitlement to themselves, and how much."""
         kept = []
-        for name in self._holders():
+        for name in self.teams:
             limit = self.tenants[name].lending_limit.get(model)
             idle = max(0, self.entitlement(name, model) - self.in_use(name, model))
             if name != besides and limit is not None and idle > limit:

@@ -113,6 +113,8 @@ class Pass:
 
     def _keep_reservations(self) -> None:
         """Lock what is being gathered, the strongest first, before anybody is served."""
+        if not self.world.reservations:
+            return
         standing = []
         books = self.draft.books.copy()
         for reservation in sorted(self.world.reservations.values(), key=lambda r: self._key(r.job)):
