@@ -1,9 +1,10 @@
 """Reservations: which nodes a blocked gang should gather so that its set is whole soonest.
 
-Bound. A reservation's target is a fixed set of nodes on which nothing new starts except work that the gang
-may send away. Its set is whole when the runs there have ended, at the latest at max(projected end of those
-runs); what was backfilled is out one grace window later. A target changes only for one that is whole sooner.
-So, as long as no run outlasts its expected end and no node of the target fails, the gang waits no longer than
+Bound. A reservation's target is a fixed set of nodes on which nothing new starts except work that leaves in
+time or that the gang may send away; such work counts as out as soon as it can be. Its set is whole when the
+other runs there have ended, at the latest at max(projected end of those runs). A target changes only for one
+that is whole sooner. So, as long as no run outlasts its expected end, no node of the target fails and no
+higher tier takes it, the gang waits, once it has the quota (see saving.py), no longer than
     reserve_after + (gangs that were reserved before it) + longest remaining run on the target + grace.
 """
 
