@@ -33,6 +33,7 @@ def browser_page(monkeypatch):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=quiet)
         yield browser.new_context().new_page()
         browser.close()
+        connections.close_all()  # the ones of this loop: outside of it others are meant
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ async def test_a_right_taken_away_counts_from_the_next_message(open_page, make_j
     await page.subscribe(f"job:{job.pk}")
     await aappend(topics=[f"job:{job.pk}"], tenant=vision)
     assert (await page.hears())["type"] == "event"
-    await Membership.objects.filter(user=vera).aupdate(role=Role.VIEWER)
+    await database_sync_to_async(Membership.objects.filter(user=vera).update)(role=Role.VIEWER)
     await aappend(topics=[f"job:{job.pk}"], tenant=vision, data={"name": "secret"})
     assert await page.hears() == {"type": "denied", "topic": f"job:{job.pk}"}
     await aappend(topics=[f"job:{job.pk}"], tenant=vision)
