@@ -155,3 +155,25 @@ def test_the_gang_itself_never_waits_for_more_than_the_last_of_its_nodes():
     draft = Draft(world.snapshot())
     draft.reserve(gang.view, Rank(0, True), gang.reservation)
     assert Gathering(draft).ready(gang.view, Rank(0, True), gang.reservation.target) == 40 * MINUTE
+
+
+def test_backfill_must_have_time_to_work_before_it_is_sent_away_again():
+    for gap_s, starts in ((600.0, False), (700.0, True)):
+        world, lab = eager(2, least_backfill_s=600.0)
+        world.running(lab, gpus=8, on=["n0"], lasts_s=gap_s, **FIRM)
+        world.submit(lab, gpus=16, **FIRM)
+        world.tick()
+        endless = world.submit(lab, gpus=4, tier="best_effort", lasts_s=100 * HOUR, grace_s=60.0)
+        short = world.submit(lab, gpus=2, tier="best_effort", lasts_s=500.0, grace_s=60.0)
+        world.tick()
+        assert endless.is_running == starts and short.is_running
+
+
+def test_backfill_is_not_started_and_sent_away_in_turns():
+    world, lab = eager(2)
+    world.running(lab, gpus=8, on=["n0"], lasts_s=2 * HOUR, **FIRM)
+    gang = world.submit(lab, gpus=16, **FIRM)
+    for _ in range(6):
+        world.submit(lab, gpus=8, tier="best_effort", lasts_s=100 * HOUR, grace_s=60.0)
+    world.advance(minutes=121)
+    assert gang.is_running and len(world.evicted) == 1
