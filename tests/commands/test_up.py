@@ -47,7 +47,7 @@ def test_a_trace_gets_a_data_directory_of_its_own(tmp_path, monkeypatch, setting
     begun = []
     monkeypatch.setattr(up.os, "execv", lambda *arguments: begun.append(up.os.environ["LOCKSTEP_DATA"]))
     up._give_each_trace_its_own_data("/somewhere/philly.csv.gz")
-    assert begun == [str(tmp_path / ".lockstep/traces/philly.csv")]
+    assert begun == [str(tmp_path / ".lockstep/traces/philly")]
     monkeypatch.delenv("LOCKSTEP_DATA")
 
 

@@ -111,7 +111,9 @@ class Command(BaseCommand):
         self.stdout.write(
             f"\n  {settings.LOCKSTEP_MODE} mode, data in {settings.LOCKSTEP_DATA}, logs in {logs}"
         )
-        self.stdout.write("  `manage.py doctor` says how it is; Ctrl-C stops all of it.")
+        chosen = f"LOCKSTEP_DATA={settings.LOCKSTEP_DATA} " if "LOCKSTEP_DATA" in os.environ else ""
+        self.stdout.write(f"  How is it?  {chosen}.venv/bin/python manage.py doctor")
+        self.stdout.write("  Ctrl-C stops all of it.")
         self.stdout.flush()
 
     @contextmanager
@@ -174,6 +176,6 @@ def _give_each_trace_its_own_data(trace: str | None) -> None:
     """
     if not trace or "LOCKSTEP_DATA" in os.environ or "DATABASE_URL" in os.environ:
         return
-    data = settings.LOCKSTEP_DATA / "traces" / Path(trace).stem
+    data = settings.LOCKSTEP_DATA / "traces" / Path(trace).name.split(".")[0]
     os.environ["LOCKSTEP_DATA"] = str(data)
     os.execv(sys.executable, [sys.executable, *sys.argv])  # noqa: S606  # ourselves, with the same arguments
