@@ -69,6 +69,19 @@ def test_a_job_whose_nodes_keep_failing_is_given_up_with_its_reason(tiny, crowd)
     assert job.state_reason == "node failure after 1 retries, its limit"
 
 
+def test_whichever_of_the_lost_nodes_comes_back_is_used(tiny, crowd):
+    jobs = [tiny.running(crowd, gpus=8, expected_duration_s=90_000) for _ in range(8)]
+    tiny.lose("p1b1n1", repair_s=86_400)
+    tiny.lose("p2b2n2", repair_s=600)
+    tiny.advance(60)
+    waiting = [job for job in jobs if tiny.fresh(job).state == JobState.PENDING]
+    assert len(waiting) == 2
+    tiny.advance(600)
+
+    resumed = [job for job in waiting if tiny.fresh(job).state == JobState.ACTIVE]
+    assert [nodes_of(job) for job in resumed] == [{"p2b2n2"}]
+
+
 def test_a_node_lost_and_back_between_two_ticks_has_left_its_mark(tiny, crowd):
     job = tiny.running(crowd, gpus=8)
     (name,) = nodes_of(job)

@@ -16,6 +16,7 @@ from cluster.models import (
     RunState,
 )
 from cluster.scheduler.verdict import Verdict, binding
+from cluster.selectors.capacity import capacity_now
 from cluster.services.cancel_job import cancel_job
 from tests.contract.unreachable import UnreachableEngine
 
@@ -97,6 +98,18 @@ def test_work_since_the_last_checkpoint_is_lost_and_recorded(tiny, crowd):
     assert run.lost_s == pytest.approx(worked_s % 500, abs=1e-3)
     assert Preemption.objects.get().lost_gpu_hours == pytest.approx(64 * (worked_s % 500) / 3600)
     assert tiny.fresh(victim).progress_s == pytest.approx(worked_s - worked_s % 500)
+
+
+def test_without_a_grace_window_the_gpus_are_still_the_victims_until_it_has_ended(tiny, crowd):
+    victim = tiny.running(crowd, gpus=64, tier="best_effort", grace_s=0)
+    run = tiny.run_of(victim)
+    urgent = tiny.submit(crowd, gpus=64, tier="production")
+    tiny.tick()
+    assert held_by(run) == 64 and tiny.fresh(urgent).state == JobState.PENDING
+    assert capacity_now().gpus["placeable"] == 0, "what is leaving is not free"
+    tiny.tick()
+
+    assert held_by(run) == 0 and tiny.fresh(urgent).state == JobState.ACTIVE
 
 
 def test_a_job_that_completes_in_its_window_has_completed(tiny, crowd):

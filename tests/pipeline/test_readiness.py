@@ -5,7 +5,7 @@ from datetime import timedelta
 from cluster.models import Allocation, Event, JobState, RunOutcome, RunState
 from fleet.models import Evidence, EvidenceKind
 
-NEVER = {"workload": {"never_ready": 1.0}, "readiness_timeout_s": 300}
+NEVER = {"workload": {"never_ready": 1.0}, "readiness_timeout_s": 90}
 
 
 def test_it_is_torn_down_whole_and_the_nodes_that_were_not_ready_get_evidence(lab):
@@ -13,7 +13,7 @@ def test_it_is_torn_down_whole_and_the_nodes_that_were_not_ready_get_evidence(la
     job = tiny.submit(lab.vision, gpus=32, **NEVER)
     tiny.tick()
     run, age = tiny.run_of(job), job.queued_at
-    tiny.advance(299)
+    tiny.advance(89)
     assert tiny.fresh(run).state == RunState.STARTING
 
     tiny.advance(1)
@@ -33,7 +33,7 @@ def test_the_back_off_doubles_and_the_retry_limit_ends_it_with_a_reason(lab):
     tiny = lab.tiny
     job = tiny.submit(lab.vision, gpus=8, retry_limit=3, **NEVER)
     tiny.tick()
-    tiny.advance(1900, every_s=30)
+    tiny.advance(960, every_s=30)
 
     starts = [run.planned_at for run in job.runs.order_by("number")]
     ends = [run.ended_at for run in job.runs.order_by("number")]
@@ -42,6 +42,9 @@ def test_the_back_off_doubles_and_the_retry_limit_ends_it_with_a_reason(lab):
     assert tiny.fresh(job).state == JobState.FAILED
     assert job.state_reason == "start failed after 3 retries, its limit"
     assert Event.objects.filter(job=job, kind="job.not_ready").count() == 4
+    heir = tiny.submit(lab.vision, gpus=32)
+    tiny.tick()
+    assert tiny.fresh(heir).state == JobState.ACTIVE, "what is given up holds neither GPUs nor quota"
 
 
 def test_while_it_backs_off_others_use_its_place(lab):
@@ -49,7 +52,7 @@ def test_while_it_backs_off_others_use_its_place(lab):
     tiny.submit(lab.vision, gpus=32, **NEVER)
     tiny.submit(lab.speech, gpus=32)
     tiny.tick()
-    tiny.advance(300)
+    tiny.advance(90)
     tiny.advance(1)
     small = tiny.submit(lab.vision, gpus=8)
     tiny.tick()
@@ -61,7 +64,7 @@ def test_the_back_off_is_over_when_it_starts_again(lab):
     tiny = lab.tiny
     job = tiny.submit(lab.vision, gpus=8, **NEVER)
     tiny.tick()
-    tiny.advance(300)
+    tiny.advance(90)
     tiny.advance(1)
     assert tiny.fresh(job).not_before is not None
     tiny.advance(70)

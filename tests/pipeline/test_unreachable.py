@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.engines.contract import EnginePhase, Observation
+from cluster.engines.contract import EnginePhase, NodeReport, Observation
 from cluster.engines.registry import get_engine
 from cluster.models import Allocation, JobState, RunOutcome, RunState, SimulatedGang, UsageInterval
 from cluster.pipeline.reconcile import reconcile
@@ -46,6 +46,42 @@ def test_a_gang_out_of_sight_is_not_torn_down_for_not_being_ready(tiny, crowd):
     tiny.tick()
 
     assert tiny.fresh(run).state == RunState.RUNNING
+
+
+class BlindEngine:
+    """Answers, but cannot see: neither the gangs nor the nodes."""
+
+    def __init__(self, engine) -> None:
+        self.engine, self.name, self.now, self.speed = engine, engine.name, engine.now, engine.speed
+        self.launch, self.stop, self.request_checkpoint = (
+            engine.launch,
+            engine.stop,
+            engine.request_checkpoint,
+        )
+
+    def observe(self, keys):
+        return [Observation(key, EnginePhase.UNKNOWN) for key in keys]
+
+    def observe_nodes(self, names):
+        return [NodeReport(name, None, self.now()) for name in names]
+
+
+def test_what_cannot_be_seen_for_a_while_goes_on_as_if_nothing_had_been(tiny, crowd):
+    job = tiny.running(crowd, gpus=64, expected_duration_s=7200)
+    run = tiny.run_of(job)
+    seen_at = Node.objects.get(name="p1b1n1").last_seen_at
+    for _ in range(3):
+        tiny.move(200)
+        tiny.tick_with(BlindEngine(get_engine()))
+    assert tiny.fresh(run).state == RunState.RUNNING
+    node = Node.objects.get(name="p1b1n1")
+    assert (node.state, node.last_seen_at) == (NodeState.ELIGIBLE, seen_at)
+    assert UsageInterval.objects.filter(run=run, ended_at=None).get().state == "unknown_allocated"
+
+    tiny.advance(60)
+
+    assert tiny.fresh(run).state == RunState.RUNNING and tiny.fresh(job).retries == 0
+    assert UsageInterval.objects.filter(run=run, ended_at=None).get().state == "busy"
 
 
 def test_what_was_decided_meanwhile_is_launched_when_it_answers_again(tiny, crowd):
