@@ -21,7 +21,7 @@ BEGIN = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
 WARM_UP_TICKS = 20
 """after them gangs start and end, are preempted, and gather"""
 EVERY = timedelta(seconds=60)
-STEPS = ("listen", "observe", "decide", "explain", "apply", "carry_out", "account")
+STEPS = ("listen", "observe", "decide", "explain", "apply", "account", "carry_out")
 
 
 @dataclass(frozen=True, slots=True)
