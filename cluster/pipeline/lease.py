@@ -13,7 +13,12 @@ from cluster.models import TickLease
 
 NAME = "tick"
 TTL_S = 30.0
-HOLDER = f"{socket.gethostname()[:24]}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+_MARK = uuid.uuid4().hex[:8]
+
+
+def this_process() -> str:
+    """The name under which this process holds the lease. Asked each time: a forked worker is another one."""
+    return f"{socket.gethostname()[:24]}-{os.getpid()}-{_MARK}"
 
 
 class LeaseLost(Exception):
@@ -21,7 +26,7 @@ class LeaseLost(Exception):
 
 
 @transaction.atomic
-def acquire(holder: str = HOLDER, ttl_s: float = TTL_S) -> int | None:
+def acquire(holder: str, ttl_s: float = TTL_S) -> int | None:
     """The fence of a lease now held by `holder`, or None while it is held: by another, or by itself."""
     moment = timezone.now()
     TickLease.objects.get_or_create(name=NAME)

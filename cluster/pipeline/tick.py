@@ -44,9 +44,9 @@ class Stopwatch:
         self._last, self.laps_ms[step] = now, (now - self._last) * 1000.0
 
 
-def run_tick(engine: Engine, *, holder: str = lease.HOLDER, watch: Stopwatch | None = None) -> Tick | None:
+def run_tick(engine: Engine, *, holder: str | None = None, watch: Stopwatch | None = None) -> Tick | None:
     """Run one tick; None if another worker holds the lease, or took it over meanwhile."""
-    fence = lease.acquire(holder)
+    fence = lease.acquire(holder or lease.this_process())
     if fence is None:
         return None
     try:
