@@ -4,15 +4,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import Count, F
 
 from cluster.models import (
     Allocation,
-    Decision,
     Event,
     Job,
     JobState,
-    Outcome,
     Preemption,
     Reservation,
     ReservationNode,
@@ -56,8 +54,10 @@ def apply(observed: Observed, plan: Plan, tick: Tick) -> Applied:
     tick.save()
     applied = Applied(dict(Job.objects.filter(state=JobState.PENDING).values_list("pk", "version")))
     free = _free_gpus(observed, plan)
+    numbers = _runs_so_far(plan)
     for start in plan.starts:
-        _start(start, observed, tick, free, applied)
+        _start(start, observed, tick, free, numbers.get(start.job_id, 0) + 1, applied)
+    explanations.record_starts(applied.opened.values(), tick)
     for eviction in plan.evictions:
         _evict(eviction, observed, tick, applied)
     _keep_reservations(observed, plan, tick, applied)
@@ -84,14 +84,20 @@ def _free_gpus(observed: Observed, plan: Plan) -> dict[int, list[Gpu]]:
     return free
 
 
+def _runs_so_far(plan: Plan) -> dict[int, int]:
+    """job id → how many runs it has had; jobs that had none are missing."""
+    rows = Run.objects.filter(job_id__in=[start.job_id for start in plan.starts])
+    return dict(rows.order_by().values_list("job_id").annotate(n=Count("id")))
+
+
 def _start(
-    start: Start, observed: Observed, tick: Tick, free: dict[int, list[Gpu]], applied: Applied
+    start: Start, observed: Observed, tick: Tick, free: dict[int, list[Gpu]], number: int, applied: Applied
 ) -> None:
     job = observed.jobs[start.job_id]
     picked = _pick(start, observed, free)
     try:
         with transaction.atomic():
-            run = _open_run(job, start, picked, tick) if picked is not None else None
+            run = _open_run(job, start, picked, number, tick) if picked is not None else None
     except IntegrityError:
         run = None  # somebody else holds one of the GPUs: the database said so
     if run is None:
@@ -125,14 +131,13 @@ def _pick(start: Start, observed: Observed, free: dict[int, list[Gpu]]) -> list[
     return picked
 
 
-def _open_run(job: Job, start: Start, gpus: list[Gpu], tick: Tick) -> Run | None:
+def _open_run(job: Job, start: Start, gpus: list[Gpu], number: int, tick: Tick) -> Run | None:
     """Take the job out of the queue and give it its GPUs; None if the job has changed since it was read."""
     mine = Job.objects.filter(
         pk=job.pk, state=JobState.PENDING, admin_hold=False, version=job.version
     ).update(state=JobState.ACTIVE, state_reason="", not_before=None, version=F("version") + 1)
     if not mine:
         return None
-    number = Run.objects.filter(job=job).count() + 1
     run = Run.objects.create(
         job=job,
         number=number,
@@ -143,17 +148,6 @@ def _open_run(job: Job, start: Start, gpus: list[Gpu], tick: Tick) -> Run | None
     )
     Allocation.objects.bulk_create(
         Allocation(run=run, gpu=gpu, node_id=gpu.node_id, started_at=tick.now) for gpu in gpus
-    )
-    explanations.supersede([job.pk], tick)
-    note = "entitled" if start.entitled else "loan"
-    Decision.objects.create(
-        job=job,
-        outcome=Outcome.START,
-        verdicts=[],
-        signature=f"{note}{', backfill' if start.is_backfill else ''}",
-        run=run,
-        tick=tick,
-        made_at=tick.now,
     )
     return run
 

@@ -1,14 +1,14 @@
 """Record the decisions of a plan: one open decision a job, superseded only when the reason changes."""
 
 import hashlib
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Set
 
 from django.db.models import Q
 
-from cluster.models import Decision, Event, Explanation, JobState, Outcome, Tick
+from cluster.models import Decision, Event, Explanation, JobState, Outcome, Run, Tick
 from cluster.pipeline.bulk import update_rows
 from cluster.pipeline.observe import Observed
-from cluster.scheduler.plan import Hold, Plan
+from cluster.scheduler.plan import Hold, Plan, Start
 from cluster.scheduler.verdict import Verdict, binding, signature
 from cluster.scheduler.words import Constraint
 from cluster.scheduler.world import Shape
@@ -18,27 +18,40 @@ OVERTAKEN = Verdict(Constraint.NOT_EVALUATED, False, "this tick", unit="", note=
 """The job was to start, but by the time this was written its GPUs or the job itself had changed."""
 
 
+def record_starts(opened: Collection[tuple[Run, Start]], tick: Tick) -> None:
+    """Write that these runs were started, and by what right."""
+    started = [run.job_id for run, _ in opened]
+    Decision.objects.filter(superseded_at=None, job_id__in=started).update(superseded_at=tick.now)
+    Decision.objects.bulk_create(
+        Decision(
+            job_id=run.job_id,
+            outcome=Outcome.START,
+            verdicts=[],
+            signature=("entitled" if start.entitled else "loan") + (", backfill" if run.is_backfill else ""),
+            run=run,
+            tick=tick,
+            made_at=tick.now,
+        )
+        for run, start in opened
+    )
+
+
 def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> list[Event]:
     """Write why each of these jobs waits. Gives the events of those whose reason changed."""
     holds = _holds(observed, plan, held)
     explanations = _bring_up_to_date(dict(holds.values()), tick)
-    open_now = {
-        d.job_id: d
-        for d in Decision.objects.filter(superseded_at=None, job__state=JobState.PENDING).only(
-            "job_id", "outcome", "signature", "explanation_id"
-        )
-    }
+    signs = {id(hold): signature(hold.verdicts) for _, hold in holds.values()}
+    open_now = _open_now()
     fresh, ended, moved, events = [], [], [], []
     for job_id, (key, hold) in holds.items():
-        explanation = explanations[key]
-        current, sign = open_now.get(job_id), signature(hold.verdicts)
-        if current is not None and current.outcome == Outcome.HOLD and current.signature == sign:
-            if current.explanation_id != explanation.pk:
-                current.explanation_id = explanation.pk
-                moved.append(current)
+        explanation, sign = explanations[key], signs[id(hold)]
+        pk, current_sign, explained_by = open_now.get(job_id, (None, None, None))
+        if current_sign == sign:
+            if explained_by != explanation.pk:
+                moved.append(Decision(pk=pk, explanation=explanation))
             continue
-        if current is not None:
-            ended.append(current.pk)
+        if pk is not None:
+            ended.append(pk)
         fresh.append(_decision(job_id, explanation, tick, sign))
         events.append(
             job_event(
@@ -49,6 +62,16 @@ def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> 
     Decision.objects.bulk_create(fresh)
     update_rows(moved, ["explanation"])
     return events
+
+
+def _open_now() -> dict[int, tuple[int, str | None, int | None]]:
+    """job id → (decision, its signature, its explanation) of pending jobs; a start has no signature here."""
+    rows = Decision.objects.filter(superseded_at=None, job__state=JobState.PENDING).order_by()
+    columns = ("job_id", "pk", "outcome", "signature", "explanation_id")
+    return {
+        job_id: (pk, sign if outcome == Outcome.HOLD else None, explained_by)
+        for job_id, pk, outcome, sign, explained_by in rows.values_list(*columns)
+    }
 
 
 def _supersede(ended: list[int], tick: Tick) -> None:
@@ -112,8 +135,3 @@ def _bring_up_to_date(holds: dict[str, Hold], tick: Tick) -> dict[str, Explanati
     update_rows(changed, ["constraint", "verdicts", "evaluated_at", "tick"])
     Explanation.objects.filter(pk__in=same).update(evaluated_at=tick.now, tick=tick)
     return rows
-
-
-def supersede(job_ids: Iterable[int], tick: Tick) -> None:
-    """Close the open decisions of jobs that have left the queue."""
-    Decision.objects.filter(superseded_at=None, job_id__in=list(job_ids)).update(superseded_at=tick.now)

@@ -69,6 +69,7 @@ def _never_heard_of(run: Run, at: datetime, learned: Learned) -> None:
 
 
 def _take_in(run: Run, seen: Observation, at: datetime, learned: Learned) -> None:
+    before = _worth_writing(run)
     run.launched_at = run.launched_at or at
     if seen.ready_at is not None and run.ready_at is None:
         run.ready_at = seen.ready_at
@@ -83,7 +84,13 @@ def _take_in(run: Run, seen: Observation, at: datetime, learned: Learned) -> Non
     if seen.activity is not None:
         run.activity_busy_gpus, run.activity_at = seen.activity.busy_gpus, seen.activity.at
     run.progress_s, run.engine_note = seen.progress_s, seen.note[:200] or run.engine_note
-    learned.seen.append(run)
+    if _worth_writing(run) != before:
+        learned.seen.append(run)
+
+
+def _worth_writing(run: Run) -> tuple[object, ...]:
+    """Progress alone is not: it grows by itself, and is written whenever the activity is measured anew."""
+    return (run.launched_at, run.ready_at, run.activity_busy_gpus, run.activity_at, run.engine_note)
 
 
 def _save_checkpoints(run: Run, seen: Observation) -> None:
@@ -122,7 +129,7 @@ def _blame(run: Run, not_ready: Iterable[str], at: datetime) -> None:
     """The nodes whose member did not become ready get evidence; it is not a diagnosis."""
     for node in Node.objects.filter(name__in=list(not_ready)):
         record_evidence(
-            node=node,
+            node_id=node.pk,
             kind=EvidenceKind.FAILED_START,
             seen_at=at,
             source="readiness timeout",

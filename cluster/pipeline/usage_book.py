@@ -36,7 +36,9 @@ class Book:
     @classmethod
     def opened(cls, at: datetime) -> "Book":
         rows = UsageInterval.objects.filter(ended_at=None).select_related("run")
-        return cls(at, {key_of(row): row for row in rows})
+        of_run = ("run__state", "run__job", "run__ready_at", "run__ended_at")
+        own = [field.attname for field in UsageInterval._meta.concrete_fields]
+        return cls(at, {key_of(row): row for row in rows.only(*own, *of_run)})
 
     def end(self, row: UsageInterval, moment: datetime) -> None:
         """End a row, or end it earlier. One that would have no length never was: it is taken away."""

@@ -2,17 +2,17 @@
 
 from datetime import datetime
 
-from fleet.models import Evidence, EvidenceKind, Node
+from fleet.models import Evidence, EvidenceKind
 
 
 def record_evidence(
-    *, node: Node, kind: EvidenceKind, seen_at: datetime, source: str, detail: str, key: str
+    *, node_id: int, kind: EvidenceKind, seen_at: datetime, source: str, detail: str, key: str
 ) -> bool:
     """True if it was new."""
     _, is_new = Evidence.objects.get_or_create(
         key=key[:100],
         defaults={
-            "node": node,
+            "node_id": node_id,
             "kind": kind,
             "seen_at": seen_at,
             "source": source[:64],

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
 from typing import Protocol
 
 from fleet.models import EvidenceKind, Node, NodeState
@@ -19,8 +20,20 @@ class Report(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a node. Not the row itself: at every tick all of them are looked through."""
+
+    pk: int
+    name: str
+    state: str
+    state_reason: str
+    state_since: datetime
+    last_seen_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class NodeChange:
-    node: Node
+    node: Known
     state: NodeState
     at: datetime
     reason: str
@@ -35,8 +48,7 @@ def take_in_node_reports(reports: Iterable[Report], source: str) -> list[NodeCha
     A lost node takes no work. One that comes back is eligible again only if being lost was all that was
     known against it: what a person or a gate decided stays. A report that does not know changes nothing.
     """
-    known = Node.objects.only("name", "state", "state_reason", "state_since", "last_seen_at")
-    nodes = {node.name: node for node in known}
+    nodes = {known.name: known for known in _all_known()}
     changes: list[NodeChange] = []
     heard: dict[datetime, list[int]] = {}
     for report in reports:
@@ -55,7 +67,12 @@ def take_in_node_reports(reports: Iterable[Report], source: str) -> list[NodeCha
     return changes
 
 
-def _note_absence(node: Node, report: Report, source: str) -> None:
+def _all_known() -> Iterable[Known]:
+    columns = ("pk", "name", "state", "state_reason", "state_since", "last_seen_at")
+    return starmap(Known, Node.objects.order_by().values_list(*columns))
+
+
+def _note_absence(node: Known, report: Report, source: str) -> None:
     """A node that was lost and came back between two reports has been lost all the same."""
     if report.since is None or node.last_seen_at is None or node.state != NodeState.ELIGIBLE:
         return
@@ -63,7 +80,7 @@ def _note_absence(node: Node, report: Report, source: str) -> None:
         _record(node, EvidenceKind.NODE_BACK, report.since, source, "it was lost between two reports")
 
 
-def _change(node: Node, report: Report) -> NodeChange | None:
+def _change(node: Known, report: Report) -> NodeChange | None:
     since = report.since or report.at
     if not report.alive and node.state == NodeState.ELIGIBLE:
         return NodeChange(node, NodeState.REPAIR, since, LOST)
@@ -78,12 +95,11 @@ def _make(change: NodeChange, source: str) -> bool:
     as_read = Node.objects.filter(pk=node.pk, state=node.state, state_reason=node.state_reason)
     if not as_read.update(state=change.state, state_reason=change.reason, state_since=since):
         return False
-    node.state, node.state_reason, node.state_since = change.state, change.reason, since
     kind = EvidenceKind.NODE_BACK if change.state == NodeState.ELIGIBLE else EvidenceKind.NODE_LOST
     _record(node, kind, change.at, source, change.reason)
     return True
 
 
-def _record(node: Node, kind: EvidenceKind, at: datetime, source: str, detail: str) -> None:
+def _record(node: Known, kind: EvidenceKind, at: datetime, source: str, detail: str) -> None:
     key = f"{kind}:{node.pk}:{at.timestamp():.3f}"
-    record_evidence(node=node, kind=kind, seen_at=at, source=source, detail=detail, key=key)
+    record_evidence(node_id=node.pk, kind=kind, seen_at=at, source=source, detail=detail, key=key)
