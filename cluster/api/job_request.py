@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from cluster import clock
 from cluster.api.fields import Closed, Name, Text, Word
-from cluster.models import Kind, Locality, Tier
+from cluster.models import Kind, Locality, Objective, Tier
 from fleet.models import GpuModel
 from tenancy.models import Tenant
 
@@ -41,6 +41,14 @@ class JobRequest(Closed):
     kind = Word(Kind, required=False)
     locality_required = Word(Locality, required=False)
     locality_preferred = Word(Locality, required=False)
+    objective = Word(
+        Objective,
+        required=False,
+        help_text="Where it may start now, spread out, or later on a closer set: what counts.",
+    )
+    deadline = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="Wanted done by; goes with the objective deadline."
+    )
     expected_duration_s = serializers.IntegerField(min_value=1, max_value=MOST)
     time_limit_s = _count(least=1, allow_null=True, help_text="Null: no limit.")
     preemptible = serializers.BooleanField(required=False)
@@ -52,6 +60,13 @@ class JobRequest(Closed):
     readiness_timeout_s = _count(least=1)
     retry_limit = _count()
     preemption_budget = _count()
+    gpu_draw_w = serializers.FloatField(
+        min_value=1,
+        max_value=1e5,
+        required=False,
+        allow_null=True,
+        help_text="Expected draw of one GPU at work in watts; null: what its model usually draws.",
+    )
     dataset = Text(max_length=200, required=False, allow_blank=True)
     dataset_gb = serializers.FloatField(min_value=0, max_value=1e9, required=False, allow_null=True)
     code_version = Text(max_length=200, required=False, allow_blank=True)

@@ -20,10 +20,16 @@ def demo_description() -> dict[str, Any]:
             _model(H100, 80, idle_w=70, expected_w=600, maximum_w=700, usd="2.00"),
             _model(A100, 80, idle_w=55, expected_w=340, maximum_w=400, usd="1.20"),
         ],
+        "power_panels": [{"name": "panel-1"}, {"name": "panel-2"}],
         "racks": [
-            {"name": "a[01-08]", "row": "A", "position": 1, "power_limit_w": 45_000},
-            {"name": "b[01-04]", "row": "B", "position": 1, "power_limit_w": 45_000},
-            {"name": "b[05-08]", "row": "B", "position": 5, "power_limit_w": 30_000},
+            {"name": "a[01-08]", "row": "A", "position": 1, "power_limit_w": 45_000, "feeds": _feeds(80)},
+            # These racks were wired for smaller nodes: with one feed lost four full ones are too many.
+            {"name": "b[01-04]", "row": "B", "position": 1, "power_limit_w": 45_000, "feeds": _feeds(63)},
+            {"name": "b[05-08]", "row": "B", "position": 5, "power_limit_w": 30_000, "feeds": _feeds(63)},
+        ],
+        "cooling_zones": [
+            {"name": "hall-a", "racks": ["a[01-08]"], "units": _coolers(6, 70_000)},
+            {"name": "hall-b", "racks": ["b[01-08]"], "units": _coolers(5, 65_000)},
         ],
         "pods": [
             {"name": "pod-1", "blocks": [_block(n, H100, "a", 2 * n - 1, 4600) for n in range(1, 5)]},
@@ -56,6 +62,18 @@ def _model(
     }
 
 
+def _feeds(amperage_a: int) -> list[dict[str, Any]]:
+    """Two feeds from two panels, so that either may fail."""
+    return [
+        {"name": name, "panel": panel, "voltage_v": 415.0, "amperage_a": float(amperage_a)}
+        for name, panel in (("A", "panel-1"), ("B", "panel-2"))
+    ]
+
+
+def _coolers(count: int, capacity_w: int) -> list[dict[str, Any]]:
+    return [{"name": f"crah-{n}", "capacity_w": capacity_w} for n in range(1, count + 1)]
+
+
 def _block(number: int, model: str, row: str, rack: int, base_w: int) -> dict[str, Any]:
     """Eight nodes in two neighbouring racks."""
     first = (number - 1) * 8 + 1
@@ -65,6 +83,7 @@ def _block(number: int, model: str, row: str, rack: int, base_w: int) -> dict[st
         "gpus": 8,
         "rack": f"{row}[{rack:02d}-{rack + 1:02d}]",
         "base_w": base_w,
+        "cache_gb": 8000.0,
     }
     return {"name": f"block-{number}", "nodes": [nodes]}
 

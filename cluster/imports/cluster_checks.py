@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from cluster.imports.cluster_schema import ClusterEntry, TenantEntry
 from cluster.imports.description import NodeSpec, RackSpec, TenantSpec, nodes_of, racks_of, tenants_of
-from cluster.imports.document import Document
+from cluster.imports.document import Document, unknown
+from cluster.imports.power_checks import check_power
 from cluster.imports.problems import Path, Problem
 from cluster.imports.ranges import expand
 
@@ -19,6 +20,7 @@ def check_cluster(document: Document, cluster: ClusterEntry) -> list[Problem]:
         *_doubles(document, cluster, racks, nodes, tenants),
         *_draws(document, cluster),
         *_places(document, cluster, racks),
+        *check_power(document, cluster, racks),
         *_models_of_tenants(document, cluster, tenants),
         *_parents(document, cluster, tenants),
         *_sums(document, tenants),
@@ -38,6 +40,8 @@ def _doubles(
     kinds: dict[str, list[Named]] = {
         "GPU model": [(m.name, ("gpu_models", i, "name")) for i, m in enumerate(cluster.gpu_models)],
         "rack": [(rack.name, rack.path) for rack in racks],
+        "power panel": [(p.name, ("power_panels", i, "name")) for i, p in enumerate(cluster.power_panels)],
+        "cooling zone": [(z.name, ("cooling_zones", i, "name")) for i, z in enumerate(cluster.cooling_zones)],
         "pod": [(pod.name, ("pods", i, "name")) for i, pod in enumerate(cluster.pods)],
         "block": [(name, ("pods", p, "blocks", b, "name")) for p, b, name in blocks],
         "node": [(node.name, (*node.path, "name")) for node in nodes],
@@ -83,21 +87,16 @@ def _places(document: Document, cluster: ClusterEntry, racks: list[RackSpec]) ->
                 path: Path = ("pods", p, "blocks", b, "nodes", n)
                 used.add(entry.gpu_model)
                 if entry.gpu_model not in models:
-                    yield _unknown(document, (*path, "gpu_model"), "GPU model", entry.gpu_model, models)
+                    yield unknown(document, (*path, "gpu_model"), "GPU model", entry.gpu_model, models)
                 wanted, count = expand(entry.rack), len(expand(entry.name))
                 for rack in wanted:
                     if rack not in rack_names:
-                        yield _unknown(document, (*path, "rack"), "rack", rack, sorted(rack_names))
+                        yield unknown(document, (*path, "rack"), "rack", rack, sorted(rack_names))
                 if len(wanted) > count:
                     yield document.error((*path, "rack"), f"{len(wanted)} racks for {count} nodes")
     for number, model in enumerate(models):
         if model not in used:
             yield document.warning(("gpu_models", number, "name"), f"no node has GPUs of the model '{model}'")
-
-
-def _unknown(document: Document, path: Path, kind: str, name: str, known: list[str]) -> Problem:
-    allowed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
-    return document.error(path, f"there is no {kind} '{name}'", allowed or f"no {kind} is described")
 
 
 def _models_of_tenants(
@@ -108,7 +107,7 @@ def _models_of_tenants(
         for key in ("entitlement", "lending_limit", "borrowing_limit"):
             for model in getattr(tenant, key):
                 if model not in models:
-                    yield _unknown(document, (*tenant.path, key, model), "GPU model", model, models)
+                    yield unknown(document, (*tenant.path, key, model), "GPU model", model, models)
 
 
 def _parents(document: Document, cluster: ClusterEntry, tenants: list[TenantSpec]) -> Iterator[Problem]:
@@ -116,7 +115,7 @@ def _parents(document: Document, cluster: ClusterEntry, tenants: list[TenantSpec
     for tenant in tenants:
         path = (*tenant.path, "parent")
         if tenant.parent is not None and tenant.parent not in parent_of:
-            yield _unknown(document, path, "tenant", tenant.parent, sorted(parent_of))
+            yield unknown(document, path, "tenant", tenant.parent, sorted(parent_of))
         elif ring := ring_from(tenant.name, parent_of):
             yield document.error(path, f"'{tenant.name}' would stand above itself: {' → '.join(ring)}")
     for number, entry in enumerate(cluster.tenants):
@@ -187,4 +186,4 @@ def _roles(document: Document, cluster: ClusterEntry, tenants: list[TenantSpec])
     for u, user in enumerate(cluster.users):
         for r, role in enumerate(user.roles):
             if role.tenant is not None and role.tenant not in known:
-                yield _unknown(document, ("users", u, "roles", r, "tenant"), "tenant", role.tenant, known)
+                yield unknown(document, ("users", u, "roles", r, "tenant"), "tenant", role.tenant, known)

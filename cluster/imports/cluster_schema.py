@@ -22,9 +22,10 @@ from cluster.imports.fields import (
     Word,
     Zone,
 )
-from cluster.scheduler.policy import Policy, Queueing
+from cluster.scheduler.policy import FAILURE_STATES, Policy, Queueing
 
 Role = Literal["cluster_owner", "tenant_admin", "release_owner", "researcher", "viewer"]
+Status = Literal["planned", "active", "offline", "failed"]
 DEFAULT_USD_PER_GPU_HOUR = Decimal(2)
 
 
@@ -39,6 +40,26 @@ class GpuModelEntry(Entry):
     usd_per_gpu_hour: Usd = DEFAULT_USD_PER_GPU_HOUR
 
 
+class PanelEntry(Entry):
+    """What feeds several feeds; without a limit of its own it is there to be named as lost."""
+
+    name: Name
+    limit_w: Watts | None = None
+
+
+class FeedEntry(Entry):
+    """One circuit into each rack of the entry, with its breaker."""
+
+    name: Name
+    panel: Name | None = None
+    voltage_v: Annotated[float, Field(ge=-1000, le=100_000)]
+    amperage_a: Annotated[float, Field(gt=0, le=10_000)]
+    phases: Literal[1, 3] = 3
+    max_utilization: Annotated[float, Field(gt=0, le=1)] = 0.8
+    power_factor: Annotated[float, Field(gt=0, le=1)] = 1.0
+    status: Status = "active"
+
+
 class RackEntry(Entry):
     """One rack, or a range of them standing side by side in a row."""
 
@@ -46,6 +67,25 @@ class RackEntry(Entry):
     row: Annotated[str, Field(max_length=32)] = ""
     position: CountOrNone = 0
     power_limit_w: Watts | None = None
+    feeds: list[FeedEntry] = []
+
+
+class CoolingUnitEntry(Entry):
+    """One machine that takes heat out of its zone."""
+
+    name: Name
+    side: Literal["air", "liquid"] = "air"
+    capacity_w: Watts
+    status: Status = "active"
+
+
+class CoolingZoneEntry(Entry):
+    """Racks that are cooled together."""
+
+    name: Name
+    racks: Annotated[list[NameRange], Field(min_length=1)]
+    liquid_fraction: Annotated[float, Field(ge=0, le=1)] = 0.0
+    units: Annotated[list[CoolingUnitEntry], Field(min_length=1)]
 
 
 class NodesEntry(Entry):
@@ -58,6 +98,7 @@ class NodesEntry(Entry):
     rack_unit: Count | None = None  # None = on top of what the rack holds already
     height_u: Annotated[int, Field(ge=1, le=60)] = 8
     base_w: Watts | None = None
+    cache_gb: Annotated[float, Field(ge=0, le=1e9)] | None = None
 
 
 class BlockEntry(Entry):
@@ -114,7 +155,14 @@ class _PolicySettings(Entry):
 def _policy_keys() -> dict[str, Any]:
     """The scheduler's knobs as optional keys: what `Policy` learns, a file may set."""
     queueing = Literal[tuple(kind.value for kind in Queueing)]
-    kinds: dict[Any, Any] = {bool: bool, int: CountOrNone, float: Duration, Queueing: queueing}
+    states = list[Literal[FAILURE_STATES]]  # type: ignore[valid-type]
+    kinds: dict[Any, Any] = {
+        bool: bool,
+        int: CountOrNone,
+        float: Duration,
+        Queueing: queueing,
+        tuple[str, ...]: states,
+    }
     return {name: (kinds[kind] | None, None) for name, kind in get_type_hints(Policy).items()}
 
 
@@ -127,7 +175,9 @@ class ClusterEntry(Entry):
 
     name: Text = ""
     gpu_models: Annotated[list[GpuModelEntry], Field(min_length=1)]
+    power_panels: list[PanelEntry] = []
     racks: Annotated[list[RackEntry], Field(min_length=1)]
+    cooling_zones: list[CoolingZoneEntry] = []
     pods: Annotated[list[PodEntry], Field(min_length=1)]
     tenants: Annotated[list[TenantEntry], Field(min_length=1)]
     users: list[UserEntry] = []

@@ -1,9 +1,18 @@
 """A cluster description laid out flat: every node, rack and tenant by name, ranges written out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cluster.imports.cluster_schema import ClusterEntry, GpuModelEntry, NodesEntry, TenantEntry, UserEntry
+from cluster.imports.cluster_schema import (
+    ClusterEntry,
+    CoolingZoneEntry,
+    FeedEntry,
+    GpuModelEntry,
+    NodesEntry,
+    PanelEntry,
+    TenantEntry,
+    UserEntry,
+)
 from cluster.imports.problems import Path
 from cluster.imports.ranges import expand
 
@@ -15,6 +24,7 @@ class RackSpec:
     position: int
     power_limit_w: int | None
     path: Path
+    feeds: tuple[FeedEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,7 @@ class NodeSpec:
     rack_unit: int
     base_w: int | None
     path: Path
+    cache_gb: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +72,8 @@ class ClusterDescription:
     tenants: list[TenantSpec]
     users: list[UserEntry]
     policy: dict[str, object]
+    power_panels: Sequence[PanelEntry] = ()
+    cooling_zones: Sequence[CoolingZoneEntry] = ()
 
     def installed_gpus(self) -> dict[str, int]:
         """GPUs by model."""
@@ -73,7 +86,14 @@ class ClusterDescription:
 def racks_of(cluster: ClusterEntry) -> list[RackSpec]:
     """All racks; those of a range stand side by side from the entry's position on."""
     return [
-        RackSpec(name, entry.row, entry.position + offset, entry.power_limit_w, ("racks", number, "name"))
+        RackSpec(
+            name,
+            entry.row,
+            entry.position + offset,
+            entry.power_limit_w,
+            ("racks", number, "name"),
+            tuple(entry.feeds),
+        )
         for number, entry in enumerate(cluster.racks)
         for offset, name in enumerate(expand(entry.name))
     ]
@@ -103,7 +123,8 @@ def _nodes(entry: NodesEntry, pod: str, block: str, path: Path, top: dict[str, i
         else:
             unit = top.get(rack, 1)
         top[rack] = max(top.get(rack, 1), unit + entry.height_u)
-        yield NodeSpec(name, entry.gpu_model, entry.gpus, pod, block, rack, unit, entry.base_w, path)
+        where = (pod, block, rack, unit)
+        yield NodeSpec(name, entry.gpu_model, entry.gpus, *where, entry.base_w, path, entry.cache_gb)
 
 
 def tenants_of(cluster: ClusterEntry) -> list[TenantSpec]:

@@ -111,3 +111,9 @@ class _Plainer:
         if place is not None:
             self.document.lines[path] = place[0] + 1
         return self.value(parent[key], path)
+
+
+def unknown(document: Document, path: Path, kind: str, name: str, known: list[str]) -> Problem:
+    """A name that stands for nothing, with the names that would."""
+    allowed = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
+    return document.error(path, f"there is no {kind} '{name}'", allowed or f"no {kind} is described")

@@ -18,6 +18,7 @@ from cluster.imports.fields import (
 
 Tier = Literal["production", "research", "best_effort"]
 Kind = Literal["training", "fine_tuning", "eval"]
+Objective = Literal["completion", "deadline", "cost"]
 Locality = Literal["node", "block", "pod", "cluster"]
 
 
@@ -50,6 +51,8 @@ class JobEntry(Entry):
     gpus_per_node: Count | None = None
     gpu_model: Name | None = None
     locality: LocalityEntry = LocalityEntry()
+    objective: Objective = "completion"
+    deadline: Moment | None = None
     expected_duration_s: SomeSeconds
     time_limit_s: SomeSeconds | None = None
     not_before: Moment | None = None
@@ -59,6 +62,7 @@ class JobEntry(Entry):
     readiness_timeout_s: SomeSeconds = 1800
     retry_limit: CountOrNone = 3
     preemption_budget: CountOrNone = 3
+    gpu_draw_w: Annotated[float, Field(ge=1, le=1e5, allow_inf_nan=False)] | None = None
     dataset: Text = ""
     dataset_gb: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     code_version: Text = ""

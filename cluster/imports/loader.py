@@ -63,6 +63,8 @@ def cluster_in(document: Document) -> LoadedCluster:
         tenants=parents_first(tenants_of(entry)),
         users=entry.users,
         policy=entry.policy.settings,
+        power_panels=entry.power_panels,
+        cooling_zones=entry.cooling_zones,
     )
     return LoadedCluster(description, warnings)
 

@@ -1,8 +1,9 @@
 from cluster.models.arrival import Arrival
+from cluster.models.data import CachedDataset
 from cluster.models.decision import Decision, Explanation, Outcome, Tick
 from cluster.models.event import Event
 from cluster.models.forecast import Forecast
-from cluster.models.job import Job, JobState, Kind, Locality, Tier
+from cluster.models.job import Job, JobState, Kind, Locality, Objective, Tier
 from cluster.models.lease import TickLease
 from cluster.models.preemption import Preemption, PreemptionRule
 from cluster.models.reservation import Reservation, ReservationNode
@@ -13,6 +14,7 @@ from cluster.models.usage import CapacityState, UsageInterval
 __all__ = [
     "Allocation",
     "Arrival",
+    "CachedDataset",
     "CapacityState",
     "Checkpoint",
     "Decision",
@@ -23,6 +25,7 @@ __all__ = [
     "JobState",
     "Kind",
     "Locality",
+    "Objective",
     "Outcome",
     "Preemption",
     "PreemptionRule",

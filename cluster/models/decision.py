@@ -23,6 +23,12 @@ class Tick(models.Model):
     held = models.PositiveIntegerField(default=0)
     preempted = models.PositiveIntegerField(default=0)
     stale = models.PositiveIntegerField(default=0, help_text="Decisions overtaken by the world.")
+    planner = models.CharField(max_length=8, default="greedy", help_text="Whose plan it was: greedy or milp.")
+    solver = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What the solver said of each GPU model with a choice: status, bound, gap, size, seconds.",
+    )
     note = models.CharField(max_length=200, blank=True)
 
     class Meta:
@@ -55,6 +61,9 @@ class Decision(models.Model):
         on_delete=models.SET_NULL,
         related_name="decisions",
         help_text="As they stand now.",
+    )
+    choice = models.JSONField(
+        null=True, help_text="Start now spread out, or wait for a closer set: both estimates, if weighed."
     )
     run = models.ForeignKey("cluster.Run", null=True, on_delete=models.SET_NULL, related_name="decisions")
     tick = models.ForeignKey(Tick, null=True, on_delete=models.SET_NULL, related_name="decisions")

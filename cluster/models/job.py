@@ -23,6 +23,14 @@ class Locality(models.TextChoices):
     CLUSTER = "cluster", "anywhere"
 
 
+class Objective(models.TextChoices):
+    """What a job would have of its start where it may start now, spread out, or later on a closer set."""
+
+    COMPLETION = "completion", "earliest completion"
+    DEADLINE = "deadline", "its deadline, at the least cost"
+    COST = "cost", "least cost"
+
+
 class JobState(models.TextChoices):
     PENDING = "pending", "pending"
     ACTIVE = "active", "active"
@@ -54,6 +62,11 @@ class Job(models.Model):
     locality_required = models.CharField(max_length=8, choices=Locality.choices, default=Locality.CLUSTER)
     locality_preferred = models.CharField(max_length=8, choices=Locality.choices, default=Locality.BLOCK)
 
+    objective = models.CharField(max_length=12, choices=Objective.choices, default=Objective.COMPLETION)
+    deadline = models.DateTimeField(
+        null=True, blank=True, help_text="Wanted done by; read with the objective deadline."
+    )
+
     expected_duration_s = models.PositiveIntegerField(validators=[MinValueValidator(1)])
     time_limit_s = models.PositiveIntegerField(
         null=True, blank=True, help_text="A run is stopped after this many seconds; empty = no limit."
@@ -76,6 +89,12 @@ class Job(models.Model):
     retry_limit = models.PositiveIntegerField(default=3, help_text="Failed starts and lost nodes survived.")
     preemption_budget = models.PositiveIntegerField(
         default=3, help_text="After so many preemptions by a tier it is left alone; reclaim does not count."
+    )
+    gpu_draw_w = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="Expected draw of one GPU at work, in watts; empty = what its model usually draws.",
     )
     dataset = models.CharField(max_length=200, blank=True)
     dataset_gb = models.FloatField(null=True, blank=True)

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 
-from cluster.models import Job, Kind, Locality, Tier
+from cluster.models import Job, Kind, Locality, Objective, Tier
 from cluster.pages.words import duration
 from cluster.services.submit_job import submit_job
 from fleet.models import GpuModel
@@ -53,7 +53,10 @@ class JobForm(forms.Form):
         (
             "Gang",
             "All of it starts, or none. Give the GPUs, or nodes × GPUs on each.",
-            ("gpus", "nodes", "gpus_per_node", "gpu_model", "locality_required", "locality_preferred"),
+            (
+                *("gpus", "nodes", "gpus_per_node", "gpu_model", "gpu_draw_w"),
+                *("locality_required", "locality_preferred", "objective", "deadline"),
+            ),
         ),
         (
             "Time",
@@ -105,7 +108,27 @@ class JobForm(forms.Form):
         help_text="It waits until it fits so close together.",
     )
     locality_preferred = forms.ChoiceField(
-        choices=Locality.choices, initial=Locality.BLOCK, label="Better within"
+        choices=Locality.choices,
+        initial=Locality.BLOCK,
+        label="Better within",
+        help_text="It may wait for such a set, if it is done sooner there.",
+    )
+    objective = forms.ChoiceField(
+        choices=Objective.choices,
+        initial=Objective.COMPLETION,
+        required=False,
+        help_text="What counts when it could start now, spread out, or later on a closer set.",
+    )
+    deadline = forms.DateTimeField(
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+        help_text="Only with that objective. On the cluster's clock, in your time zone.",
+    )
+    gpu_draw_w = forms.FloatField(
+        min_value=1,
+        required=False,
+        label="Draw of a GPU (W)",
+        help_text="At work. Empty: what its model usually draws.",
     )
 
     expected_duration_s = DurationField(label="Expected duration", help_text="Like 45 min, 6 h or 2 d 4 h.")

@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from cluster import clock
-from cluster.models import Job, Kind, Tier
+from cluster.models import Job, Kind, Objective, Tier
 from cluster.services.append_event import append_event, job_event
 from cluster.services.could_ever_run import could_ever_run
 from fleet.models import GpuModel, Node
@@ -81,6 +81,7 @@ def _check(job: Job, asked_gpus: int | None) -> None:
         job.full_clean(exclude=["version"], validate_constraints=False)
     except ValidationError as error:
         errors = {field: [str(m) for m in messages] for field, messages in error.message_dict.items()}
+    _check_wishes(job, errors)
     _check_shape(job, asked_gpus, errors)
     if job.tier == Tier.PRODUCTION:
         job.preemptible = False
@@ -91,6 +92,26 @@ def _check(job: Job, asked_gpus: int | None) -> None:
         )
     if errors:
         raise ValidationError(errors)
+
+
+def _check_wishes(job: Job, errors: dict[str, list[str]]) -> None:
+    """A deadline and the objective that reads it go together; a draw is one that the model can have."""
+    if job.objective == Objective.DEADLINE and job.deadline is None:
+        errors.setdefault("deadline", []).append("the objective is its deadline: state one")
+    if job.deadline is not None and job.objective != Objective.DEADLINE:
+        errors.setdefault("objective", []).append(
+            f"a deadline is read only with the objective deadline, not {job.objective}: "
+            "choose it, or leave the deadline out"
+        )
+    if job.deadline is not None and job.deadline <= job.submitted_at:
+        errors.setdefault("deadline", []).append(
+            f"{job.deadline:%d %b %Y %H:%M %Z} has passed: state a later one"
+        )
+    most = job.gpu_model.maximum_w if job.gpu_model_id else None
+    if job.gpu_draw_w is not None and most is not None and job.gpu_draw_w > most:
+        errors.setdefault("gpu_draw_w", []).append(
+            f"{job.gpu_draw_w:g} W are more than a {job.gpu_model} can draw ({most} W): state at most that"
+        )
 
 
 def _check_shape(job: Job, asked_gpus: int | None, errors: dict[str, list[str]]) -> None:

@@ -74,7 +74,8 @@ def _asked(entry: JobEntry, tenants: dict[str, Tenant], models: dict[str, GpuMod
         include={
             *("name", "tier", "kind", "dataset", "dataset_gb", "code_version", "workload"),
             *("expected_duration_s", "time_limit_s", "not_before", "preemptible", "preemption_budget"),
-            *("restart_cost_s", "readiness_timeout_s", "retry_limit"),
+            *("restart_cost_s", "readiness_timeout_s", "retry_limit", "gpu_draw_w"),
+            *("objective", "deadline"),
         }
     )
     return same | {

@@ -24,6 +24,11 @@ class Node(models.Model):
     base_w = models.PositiveIntegerField(
         null=True, blank=True, help_text="Draw of the host without its GPUs, in watts."
     )
+    cache_gb = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="Local cache for datasets, in GB; empty = unknown, never refused.",
+    )
     state = models.CharField(max_length=16, choices=NodeState.choices, default=NodeState.ELIGIBLE)
     state_reason = models.CharField(max_length=200, blank=True)
     state_since = models.DateTimeField()

@@ -82,7 +82,11 @@ def test_the_example_becomes_rows():
     assert Tenant.objects.get(name="speech").parent.name == "perception"
     limits = Entitlement.objects.get(tenant__name="speech", gpu_model="h100")
     assert (limits.gpus, limits.lending_limit, limits.borrowing_limit) == (32, None, 32)
-    assert PolicyVersion.objects.get().settings == {"reserve_after_s": 300, "max_grace_s": 600}
+    assert PolicyVersion.objects.get().settings == {
+        "reserve_after_s": 300,
+        "max_grace_s": 600,
+        "failure_states": ["feed_lost", "cooling_unit_lost"],
+    }
 
 
 def test_people_get_their_roles_and_no_password():

@@ -62,7 +62,11 @@ def test_the_example_is_valid_and_without_warnings():
 
     assert loaded.warnings == []
     assert loaded.description.installed_gpus() == {"h100": 128, "a100": 32}
-    assert loaded.description.policy == {"reserve_after_s": 300, "max_grace_s": 600}
+    assert loaded.description.policy == {
+        "reserve_after_s": 300,
+        "max_grace_s": 600,
+        "failure_states": ["feed_lost", "cooling_unit_lost"],
+    }
 
 
 def test_the_policy_keys_are_those_of_the_scheduler():

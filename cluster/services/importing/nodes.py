@@ -6,6 +6,7 @@ from datetime import datetime
 from cluster.imports.description import ClusterDescription
 from cluster.models import Allocation
 from cluster.services.importing.changes import Changes, bring_in_line
+from cluster.services.importing.power import import_power
 from fabric.models import Block, Pod, Rack
 from fleet.models import Gpu, GpuModel, Node, NodeState
 
@@ -40,6 +41,7 @@ def import_nodes(
         changes,
         related=("pod",),
     )
+    import_power(description, racks, changes)
     busy = _running_on()
     wanted = {
         node.name: {
@@ -48,6 +50,7 @@ def import_nodes(
             "rack": racks[node.rack],
             "rack_unit": node.rack_unit,
             "base_w": node.base_w,
+            "cache_gb": node.cache_gb,
         }
         for node in description.nodes
     }
