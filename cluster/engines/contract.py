@@ -60,6 +60,8 @@ class LaunchSpec:
     restart_cost_s: float = 0.0
     dataset: str = ""
     dataset_gb: float | None = None
+    stage_on: Sequence[str] = ()
+    """nodes on which the dataset is not yet"""
     code_version: str = ""
     workload: Mapping[str, Any] = field(default_factory=dict)
 

@@ -51,7 +51,8 @@ class SimulatedEngine:
         never = rng.random() < workload.never_ready
         start_s = rng.uniform(*START_S) if workload.start_s is None else workload.start_s
         start_s += spec.restart_cost_s if spec.resume_from_s else 0.0
-        start_s += max(0.0, spec.dataset_gb or 0.0) / STAGING_GB_PER_S
+        if spec.stage_on:
+            start_s += max(0.0, spec.dataset_gb or 0.0) / STAGING_GB_PER_S
         total_s = spec.expected_duration_s if workload.work_s is None else workload.work_s
         SimulatedGang.objects.get_or_create(
             launch_key=spec.launch_key,

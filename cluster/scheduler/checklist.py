@@ -11,8 +11,10 @@ from typing import Any
 
 from cluster.scheduler.draft import Draft, Rank
 from cluster.scheduler.ends import projected_end
+from cluster.scheduler.needs_verdicts import NeedsVerdicts, compact
 from cluster.scheduler.policy import Queueing
 from cluster.scheduler.preemption import Preemption
+from cluster.scheduler.spread import Choice
 from cluster.scheduler.supply import Shortfall, Supply
 from cluster.scheduler.verdict import Blocker, Verdict, binding
 from cluster.scheduler.words import Constraint, Locality, Phase
@@ -30,13 +32,15 @@ class Checklist:
         self,
         draft: Draft,
         preemption: Preemption,
+        choices: Mapping[int, Choice],
         unresolved: Set[Shape],
         heads: Mapping[str, JobView],
         full: bool,
     ) -> None:
         self.draft, self.preemption, self.full = draft, preemption, full
-        self.unresolved, self.heads = unresolved, heads
+        self.unresolved, self.heads, self.choices = unresolved, heads, choices
         self.fleet, self.world = draft.world.fleet, draft.world
+        self.needs = NeedsVerdicts(draft)
         self._no_locks: Supply | None = None
         self._whole: Supply | None = None
         self._holders: dict[str, tuple[Blocker, ...]] = {}
@@ -68,11 +72,14 @@ class Checklist:
         rank = self.draft.rank_of[job.id]
         room = self._room_for(rank).copy()
         if job.id not in self.draft.open_to(-1, rank):
-            room.give(self.draft.locks.get(job.id, {}))
+            self.draft.unlock_in(room, [job.id] if job.id in self.draft.locks else [])
         draining = self._draining(job, rank)
         if draining is not None:
-            room.give(self.draft.leaving_for(job.id, rank))
+            room.give(self.draft.leaving_for(job.id, rank), self.draft.leaving_draw)
         verdicts = self._standing(job)
+        choice = self.choices.get(job.id)
+        if choice is not None and choice.waits:
+            return (*verdicts, self._healthy(shape), compact(choice))
         verdicts += self._capacity(job, rank, room, reservation)
         if draining is not None:
             verdicts.append(draining)
@@ -130,6 +137,9 @@ class Checklist:
             short = self._shortfall(whole, shape, level)
             if short is not None:
                 return self._counted(Constraint.NEVER_FITS, short, shape, level, note=note)
+        beyond_power = self.needs.never(whole, shape)
+        if beyond_power is not None:
+            return beyond_power
         installed = self.fleet.installed_gpus.get(shape.model, 0)
         return Verdict(Constraint.NEVER_FITS, True, f"all {shape.model}", shape.gpus, 0, installed)
 
@@ -177,8 +187,7 @@ class Checklist:
         """What a job of this rank without a reservation finds: free GPUs it may use now."""
         if rank not in self._room:
             room = self.draft.open.copy()
-            for other in self.draft.open_to(-1, rank):
-                room.give(self.draft.locks[other])
+            self.draft.unlock_in(room, self.draft.open_to(-1, rank))
             self._room[rank] = room
         return self._room[rank]
 
@@ -187,7 +196,8 @@ class Checklist:
     ) -> list[Verdict]:
         shape = job.shape
         if room.fits(shape.members, shape.model, shape.required):
-            return self._passing(shape, room)
+            whose = rank if own is None else None
+            return [*self._passing(shape, room), *self.needs.power_or_data(shape, room, whose)]
         health = self._health(shape, room, None if own is not None else rank)
         held = self._held_by_others(job, rank, room) if self._is_quota_free(job) else None
         gang, topology = self._gang(job, rank, room, own), self._topology(shape, room)
@@ -257,8 +267,7 @@ class Checklist:
             return None
         if self._no_locks is None:
             self._no_locks = self.draft.open.copy()
-            for held in self.draft.locks.values():
-                self._no_locks.give(held)
+            self.draft.unlock_in(self._no_locks, self.draft.locks)
         if not self._no_locks.fits(shape.members, shape.model, shape.required):
             return None
         short = self._shortfall(room, shape, shape.required, hopeful=self._no_locks)

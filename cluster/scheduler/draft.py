@@ -1,11 +1,12 @@
 """A plan in the making: the supply that is left, the books as they would stand, what has been decided."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from cluster.scheduler.holdings import Holdings
 from cluster.scheduler.lending import Books, Claim
+from cluster.scheduler.needs import Needs
 from cluster.scheduler.plan import Eviction, Start
 from cluster.scheduler.policy import Queueing
 from cluster.scheduler.saving import Savings
@@ -56,13 +57,22 @@ class Draft:
         self.evictions: list[Eviction] = []
         self.gone: set[int] = set()
         """runs evicted by this plan"""
-        self._leaving: dict[int, int] | None = None
+        self._leaving: tuple[dict[int, int], dict[int, float]] | None = None
         self.reservations: dict[int, ReservationView] = {}
         self.rank_of: dict[int, Rank] = {}
         """rank of each job that holds a reservation"""
         self.shape_of: dict[int, Shape] = {}
         self.locks: dict[int, Placement] = {}
         """job id → free GPUs held for it"""
+        self._needs: dict[Shape, Needs] = {}
+        self._no_room: set[tuple[object, tuple[int, ...]]] = set()
+        """(what is asked of nodes, reservations that stood aside) for which there was no place: supply only
+        shrinks, so there will be none until a reservation gives something back"""
+        self._no_room_at_all: set[object] = set()
+        """the same with all reservations aside"""
+        self._nodes_outside: dict[frozenset[int], frozenset[int]] = {}
+        self._staged_gb: dict[int, dict[str, float]] = {}
+        """node index → datasets that this plan will stage there, and their size"""
         self.promises: dict[int, Promise] = {}
         """by job id: gangs that wait, charged to the books ahead of those behind them"""
         self.savings = Savings(self)
@@ -136,12 +146,12 @@ class Draft:
     def reserve(self, job: JobView, rank: Rank, reservation: ReservationView) -> None:
         """Let a reservation stand and lock the free GPUs of its target, those of lesser gangs included."""
         self._unlock(job.id)
+        self._no_room.clear()
         lesser = [
             o for o in self.open_to(-1, rank) if not self.locks[o].keys().isdisjoint(reservation.target)
         ]
         wanted = {other: self.locks.pop(other) for other in lesser}
-        for held in wanted.values():
-            self.open.give(held)
+        self.unlock_in(self.open, wanted)
         self.reservations[job.id] = reservation
         self.rank_of[job.id], self.shape_of[job.id] = rank, job.shape
         self._lock(job.id, reservation.target)
@@ -154,14 +164,31 @@ class Draft:
         self.reservations.pop(job_id, None)
 
     def _unlock(self, job_id: int) -> None:
-        self.open.give(self.locks.pop(job_id, {}))
+        if job_id in self.locks:
+            self.open.give(self.locks.pop(job_id), self.draw_of(job_id))
+            self._forget_refusals()
         self.version += 1
 
+    def _forget_refusals(self) -> None:
+        self._no_room.clear()
+        self._no_room_at_all.clear()
+
     def _lock(self, job_id: int, wanted: Mapping[int, int]) -> None:
-        held = {i: min(gpus, self.open.free[i]) for i, gpus in wanted.items() if self.open.free[i] > 0}
-        self.open.take(held)
+        free = self.open.free
+        held = {i: min(gpus, free[i]) for i, gpus in wanted.items() if free[i] > 0}
+        self.open.take(held, self.draw_of(job_id))
         self.locks[job_id] = held
         self.version += 1
+
+    def draw_of(self, job_id: int) -> float:
+        """W that each GPU held for a gang will add: its power is held with it."""
+        return self.shape_of[job_id].draw_w
+
+    def unlock_in(self, room: Supply, held: Iterable[int] | Mapping[int, Placement]) -> None:
+        """Give a supply what is held for these jobs, their power included."""
+        for job_id in held:
+            placement = held[job_id] if isinstance(held, Mapping) else self.locks[job_id]
+            room.give(placement, self.draw_of(job_id))
 
     def open_to(self, job_id: int, rank: Rank) -> list[int]:
         """The reservations whose GPUs this job may use: its own, and those of lesser rank."""
@@ -212,24 +239,85 @@ class Draft:
     @property
     def leaving(self) -> Mapping[int, int]:
         """node index → GPUs of runs told to stop, in this plan too; without nodes out of service."""
+        return self._on_its_way_out()[0]
+
+    @property
+    def leaving_draw(self) -> Mapping[int, float]:
+        """node index → W that each of those GPUs draws on average"""
+        return self._on_its_way_out()[1]
+
+    def _on_its_way_out(self) -> tuple[dict[int, int], dict[int, float]]:
         if self._leaving is None:
-            self._leaving = {}
+            leaving: dict[int, int] = {}
+            watts: dict[int, float] = {}
             for run in self.world.runs.values():
                 if run.phase is Phase.STOPPING or run.id in self.gone:
                     for index, gpus in run.placement.items():
                         if self.world.fleet.nodes[index].usable:
-                            self._leaving[index] = self._leaving.get(index, 0) + gpus
+                            leaving[index] = leaving.get(index, 0) + gpus
+                            watts[index] = watts.get(index, 0.0) + gpus * run.shape.draw_w
+            self._leaving = leaving, {i: w / leaving[i] for i, w in watts.items() if w}
         return self._leaving
 
-    def place(self, shape: Shape, unlocked: Iterable[int]) -> Placement | None:
-        """Where the gang could go if these reservations stood aside. Leaves the draft as it was."""
+    def needs(self, shape: Shape) -> Needs:
+        """What the shape asks of nodes besides free GPUs, what this plan will stage there considered."""
+        known = self._needs.get(shape)
+        if known is None:
+            known = self._needs[shape] = self._work_out_needs(shape)
+        return known
+
+    def _work_out_needs(self, shape: Shape) -> Needs:
+        plain = self.world.needs(shape)
+        dataset = self.world.data.datasets.get(shape.data)
+        if not self._staged_gb or dataset is None or dataset.size_gb is None:
+            return plain
+        room, full = self.world.data.room_gb, set(plain.barred)
+        for index, staged in self._staged_gb.items():
+            taken = sum(gb for key, gb in staged.items() if key != shape.data)
+            if index in room and index not in dataset.holders and room[index] - taken < dataset.size_gb:
+                full.add(index)
+        return replace(plain, barred=frozenset(full))
+
+    def _stage(self, shape: Shape, placement: Placement) -> None:
+        """Count the room that the gang's data takes where it is not yet."""
+        dataset = self.world.data.datasets.get(shape.data)
+        if dataset is None or dataset.size_gb is None:
+            return
+        for index in placement:
+            if index not in dataset.holders:
+                self._staged_gb.setdefault(index, {})[shape.data] = dataset.size_gb
+        self._needs.clear()
+
+    def place(
+        self, shape: Shape, unlocked: Iterable[int], blocks: frozenset[int] | None = None
+    ) -> Placement | None:
+        """Where the gang could go if these reservations stood aside. Leaves the draft as it was.
+
+        `blocks`: only there.
+        """
         unlocked = list(unlocked)
+        key = (shape.members, shape.model, shape.required, shape.draw_w, shape.data, shape.avoids, blocks)
+        if (key, tuple(unlocked)) in self._no_room or key in self._no_room_at_all:
+            return None
+        self.unlock_in(self.open, unlocked)
+        needs = self.needs(shape)
+        if blocks is not None:
+            needs = replace(needs, barred=needs.barred | self._outside(blocks))
+        placement = self.open.place(shape.members, shape.model, shape.required, needs=needs)
         for job_id in unlocked:
-            self.open.give(self.locks[job_id])
-        placement = self.open.place(shape.members, shape.model, shape.required)
-        for job_id in unlocked:
-            self.open.take(self.locks[job_id])
+            self.open.take(self.locks[job_id], self.draw_of(job_id))
+        if placement is None:
+            self._no_room.add((key, tuple(unlocked)))
+            if len(unlocked) == len(self.locks):
+                self._no_room_at_all.add(key)
         return placement
+
+    def _outside(self, blocks: frozenset[int]) -> frozenset[int]:
+        """The nodes that are in none of these blocks."""
+        if blocks not in self._nodes_outside:
+            within = self.world.fleet.within
+            self._nodes_outside[blocks] = frozenset(i for i, at in enumerate(within) if at[0] not in blocks)
+        return self._nodes_outside[blocks]
 
     def start(
         self,
@@ -245,9 +333,9 @@ class Draft:
         """
         used = [other for other in unlocked if not self.locks[other].keys().isdisjoint(placement)]
         wanted = {other: self.locks.pop(other) for other in used}
-        for held in wanted.values():
-            self.open.give(held)
-        self.open.take(placement)
+        self.unlock_in(self.open, wanted)
+        self.open.take(placement, job.shape.draw_w)
+        self._stage(job.shape, placement)
         for other, held in wanted.items():
             self._lock(other, held)
         self.books.use(job.shape)

@@ -123,10 +123,32 @@ _HINTS: dict[str, Callable[[Mapping[str, Any], Moment], str]] = {
         f"When {', '.join(data['nodes'])} {'takes' if len(data['nodes']) == 1 else 'take'} work again."
     ),
     "others_wait": lambda data, moment: f"If the gangs ahead stood aside{_jobs(data, moment)}.",
+    "start_now": lambda data, moment: f"Do without the closer set (prefer the cluster): {_starts(data)}.",
+    "cooler": lambda data, moment: (
+        f"Cap its GPUs to {watts(data['to_w'])} above idle, not {watts(data['from_w'])}: {_starts(data)}."
+    ),
+    "power": lambda data, moment: (
+        f"With {watts(data['more_w'])} more on {data['scope']}"
+        f"{'' if data['state'] == 'normal' else ' (' + data['state'] + ')'}: {_starts(data)}."
+    ),
+    "cache_room": lambda data, moment: (
+        f"With {number(data['gb'])} GB free in the cache of {', '.join(data['nodes'])}: {_starts(data)}."
+    ),
+    "both": lambda data, moment: (
+        f"Two changes together: {_step(data['first'], moment)} and then "
+        f"{_step(data['second'], moment)}: {_starts(data)}."
+    ),
     "draining": lambda data, moment: (
         f"Nothing to do: it starts when the preempted runs are out{_expected(data, moment)}."
     ),
 }
+
+
+def _step(hint: Any, moment: Moment) -> str:
+    """A change as one of two: without what it leads to by itself."""
+    text = hint_text(hint.kind, {**hint.data, "in_s": hint.data.get("in_s", 0.0)}, moment)
+    text = text.removesuffix(".").split(": it starts")[0].split(": a gang of")[0]
+    return text[:1].lower() + text[1:]
 
 
 def _have(several: Sequence[object]) -> str:
@@ -163,6 +185,8 @@ def _most(blockers: Sequence[Blocker], moment: Moment, shown: int = 3) -> str:
 def _never_fits(v: Verdict, moment: Moment) -> str:
     if v.ok:
         return f"{counted(v.demand, 'GPU')} of {number(v.limit)} installed ({v.scope})."
+    if v.note == "power":
+        return f"It can never run, there is not the power even with nothing else running: {_watts_short(v)}."
     asked = f"{counted(v.demand, v.unit)} asked, {number(v.limit)} installed ({v.scope})"
     if v.note == "shape":
         return f"It can never run as close together as it must: {asked}."
@@ -264,7 +288,79 @@ def _gang_size(v: Verdict, moment: Moment) -> str:
 def _topology(v: Verdict, moment: Moment) -> str:
     if v.ok:
         return "Not the question yet: there is no room for it anywhere."
+    if v.note == "compact":
+        return _compact(v, moment)
     return f"It would fit, but not close enough together: {_free(v)}"
+
+
+def _compact(v: Verdict, moment: Moment) -> str:
+    what = {"cost": "costs less", "deadline": "meets its deadline at less cost"}.get(
+        str(v.facts.get("objective")), "is done sooner"
+    )
+    start = f" from {moment(v.until_s)}" if v.until_s is not None else ""
+    return (
+        f"It could start now over {counted(_fact(v, 'blocks_now'), 'block')} "
+        f"({_factor(v, 'slowdown_now')} runtime, done {_at(v, 'done_now_s', moment)}), but it {what} by "
+        f"waiting for {counted(_fact(v, 'blocks_later'), 'block')}{start} "
+        f"({_factor(v, 'slowdown_later')}, done {_at(v, 'done_later_s', moment)})."
+    )
+
+
+def _fact(v: Verdict, name: str) -> float | None:
+    value = v.facts.get(name)
+    return None if value is None else float(value)
+
+
+def _factor(v: Verdict, name: str) -> str:
+    value = _fact(v, name)
+    return "unknown" if value is None else f"×{value:.2f}"
+
+
+def _at(v: Verdict, name: str, moment: Moment) -> str:
+    value = _fact(v, name)
+    return "at an unknown time" if value is None else moment(value)
+
+
+def _power(v: Verdict, moment: Moment) -> str:
+    if v.ok:
+        return f"Its draw of {watts(v.demand)} fits ({v.scope})."
+    until = f" Enough is expected to be free at {moment(v.until_s)}." if v.until_s is not None else ""
+    holders = f" Drawn by {_most(v.blockers, moment)}." if v.blockers else ""
+    return f"There are GPUs, but not the power: {_watts_short(v)}.{holders}{until}"
+
+
+def _watts_short(v: Verdict) -> str:
+    state = str(v.facts.get("state", "normal"))
+    when = "" if state == "normal" else f" with {state}"
+    free = None if v.limit is None else max(0.0, v.limit - (v.used or 0.0))
+    return (
+        f"{v.scope}{when} has {watts(free)} free of {watts(v.limit)}, and {watts(v.demand)} are asked "
+        f"({watts(_fact(v, 'draw_w'))} for each GPU): {watts(v.missing)} short"
+    )
+
+
+def watts(value: float | None) -> str:
+    """Watts for people: kW from 10 kW on."""
+    if value is None:
+        return "unknown"
+    return f"{value / 1000:,.1f} kW" if abs(value) >= 10_000 else f"{value:,.0f} W"
+
+
+def _data(v: Verdict, moment: Moment) -> str:
+    dataset = v.facts.get("dataset", "")
+    if v.ok:
+        holders = v.facts.get("holders")
+        if holders is None:
+            return f"Nothing is known of dataset {dataset}: its staging is not counted."
+        minutes = round((_fact(v, "stage_s") or 0.0) / 60, 1)
+        stage = f"; staging elsewhere takes about {number(minutes)} min"
+        return f"Dataset {dataset} is on {counted(float(holders), 'node')}{stage}."
+    room = (v.limit or 0) - (v.used or 0)
+    return (
+        f"There are GPUs, but no room for its data: {counted(v.demand, 'node')} asked; of {number(v.limit)} "
+        f"{v.scope} only {number(room)} can take dataset {dataset} ({number(_fact(v, 'size_gb'))} GB). "
+        f"Full: {', '.join(v.names)}."
+    )
 
 
 def _free(v: Verdict) -> str:
@@ -286,10 +382,6 @@ def _not_evaluated(v: Verdict, moment: Moment) -> str:
     return "Not evaluated yet: it came after the last tick."
 
 
-def _plain(v: Verdict, moment: Moment) -> str:
-    return f"{number(v.demand)} asked, {number(v.used)} of {number(v.limit)} {v.unit} used ({v.scope})."
-
-
 _SENTENCES: dict[Constraint, Callable[[Verdict, Moment], str]] = {
     Constraint.NEVER_FITS: _never_fits,
     Constraint.ADMIN_HOLD: _admin_hold,
@@ -300,8 +392,8 @@ _SENTENCES: dict[Constraint, Callable[[Verdict, Moment], str]] = {
     Constraint.RESERVATION: _reservation,
     Constraint.GANG_SIZE: _gang_size,
     Constraint.TOPOLOGY: _topology,
-    Constraint.POWER: _plain,
-    Constraint.DATA: _plain,
+    Constraint.POWER: _power,
+    Constraint.DATA: _data,
     Constraint.DRAINING: _draining,
     Constraint.NOT_EVALUATED: _not_evaluated,
 }

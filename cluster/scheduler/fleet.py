@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from cluster.scheduler.power import PowerGrid
 from cluster.scheduler.words import Locality
 
 
@@ -17,6 +18,9 @@ class NodeView:
     pod: str
     usable: bool = True
     why_not: str = ""
+    rack: str = ""
+    doubts: int = 0
+    """Evidence against it that no gate has judged yet: it takes work, but after the others."""
 
 
 class Fleet:
@@ -25,9 +29,13 @@ class Fleet:
     Blocks come first, so that a domain number below `block_count` is a block.
     """
 
-    def __init__(self, nodes: Iterable[NodeView]) -> None:
+    def __init__(self, nodes: Iterable[NodeView], power: PowerGrid | None = None) -> None:
+        """`power`: the limits that could bind; None where there is none."""
         self.nodes = tuple(nodes)
+        self.power = power if power is not None and power.limits else None
+        self.doubts = tuple(node.doubts for node in self.nodes)
         self.most_gpus = max((node.gpus for node in self.nodes), default=0)
+        self._feed_points: dict[int, tuple[int, ...]] = {}
         self.installed_gpus: dict[str, int] = {}
         self.usable_gpus: dict[str, int] = {}
         self.domain_nodes: list[list[int]] = []
@@ -70,6 +78,17 @@ class Fleet:
         self.installed_gpus[node.model] = self.installed_gpus.get(node.model, 0) + node.gpus
         if node.usable:
             self.usable_gpus[node.model] = self.usable_gpus.get(node.model, 0) + node.gpus
+
+    def feed_points(self, domain: int) -> tuple[int, ...]:
+        """One node for each group of a domain's nodes that the same power limits apply to."""
+        known = self._feed_points.get(domain)
+        if known is None:
+            of_node = self.power.of_node if self.power is not None else ()
+            first = (
+                {of_node[index]: index for index in reversed(self.domain_nodes[domain])} if of_node else {}
+            )
+            known = self._feed_points[domain] = tuple(sorted(first.values()))
+        return known
 
     def at(self, model: str, level: Locality) -> list[int]:
         """The domains of a level; a single node is looked for within blocks."""

@@ -23,13 +23,13 @@ class Holdings:
             self.add(run)
 
     def add(self, run: RunView) -> None:
-        self.supply.withdraw(run.placement)
+        self.supply.withdraw(run.placement, run.shape.draw_w)
         for index in run.placement:
             self.on_node[index].add(run.id)
         self._count(run.shape, run.shape.gpus)
 
     def remove(self, run: RunView) -> None:
-        self.supply.give(run.placement)
+        self.supply.give(run.placement, run.shape.draw_w)
         for index in run.placement:
             self.on_node[index].discard(run.id)
         self._count(run.shape, -run.shape.gpus)

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cluster.scheduler.plan import Plan
-from cluster.scheduler.planner import Pass, plan
+from cluster.scheduler.planner import Pass, Proposal
 from cluster.scheduler.policy import Queueing
-from cluster.scheduler.solver import Solved, solve
-from cluster.scheduler.validity import plan_is_valid
+from cluster.scheduler.solver import Home, Solved, solve
+from cluster.scheduler.validity import violations
 from cluster.scheduler.window import Problem, problems, score
-from cluster.scheduler.words import Locality
 from cluster.scheduler.world import World
 
-CONFINED = (Locality.NODE, Locality.BLOCK, Locality.POD, Locality.CLUSTER)
+HOMES = ("block", "pod", "cluster")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,24 @@ class Joint:
     solved: tuple[tuple[str, Solved], ...] = ()
     trouble: str = ""
     """Why the solver's plan could not be used; empty if it could, or was not needed."""
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """What is kept with the tick, for each GPU model."""
+        return [
+            {
+                "model": model,
+                "status": solved.status,
+                "objective_gpus": solved.objective_gpus,
+                "bound_gpus": solved.bound_gpus,
+                "gap": solved.gap,
+                "variables": solved.variables,
+                "constraints": solved.constraints,
+                "seconds": round(solved.seconds, 4),
+                "victims": len(solved.victims),
+                "taken": self.plan.solver == "milp",
+            }
+            for model, solved in self.solved
+        ]
 
 
 def plan_jointly(
@@ -35,36 +53,62 @@ def plan_jointly(
 
     A solver that fails, times out or crashes costs its time and nothing else: greedy stands.
     """
-    greedy = plan(world, explain)
+    greedy_pass = Pass(world)
+    greedy = greedy_pass.run(explain=False)
     limit_s = world.policy.solver_limit_s
-    if limit_s <= 0 or world.policy.queueing is not Queueing.LOCKSTEP:
-        return Joint(greedy)
     solved: list[tuple[str, Solved]] = []
-    chosen: dict[int, int] = {}
+    proposals: dict[int, Proposal] = {}
+    victims: set[int] = set()
+    trouble = ""
+    taken, best_pass = greedy, greedy_pass
     try:
-        for problem in problems(world, greedy):
+        wanted = limit_s > 0 and world.policy.queueing is Queueing.LOCKSTEP
+        for problem in problems(world, greedy) if wanted else ():
             answer = solver(problem, limit_s)
             solved.append((problem.model, answer))
-            chosen |= _favoured(problem, answer)
-        if not chosen:
-            return Joint(greedy, tuple(solved))
-        guided = replace(Pass(world, explain, favoured=chosen).run(), solver="milp")
+            if answer.better:
+                proposals |= proposed(problem, answer)
+                victims |= answer.victims
+        if proposals:
+            guided_pass = Pass(world, proposals, frozenset(victims))
+            guided = guided_pass.run(explain=False)
+            if score(world, guided) > score(world, greedy):
+                broken = violations(world, guided)
+                trouble = f"the plan that followed the solver broke a rule: {broken[0]}" if broken else ""
+                if not broken:
+                    taken, best_pass = guided, guided_pass
     except Exception as error:  # whatever a solver does, there is always a plan
-        return Joint(greedy, tuple(solved), f"{type(error).__name__}: {error}"[:200])
-    if score(world, guided) <= score(world, greedy):
-        return Joint(greedy, tuple(solved))
-    if not plan_is_valid(world, guided):
-        return Joint(greedy, tuple(solved), "the plan that followed the solver broke a rule")
-    return Joint(guided, tuple(solved))
+        trouble = f"{type(error).__name__}: {error}"
+        taken, best_pass = greedy, greedy_pass
+    if explain:
+        taken = best_pass.freeze(explain=True)
+    by = "milp" if best_pass is not greedy_pass else "greedy"
+    return Joint(replace(taken, solver=by), tuple(solved), trouble[:200])
 
 
-def _favoured(problem: Problem, answer: Solved) -> dict[int, int]:
-    """job id → its turn among the chosen: the largest come first, as they are the hardest to place."""
-    jobs = [
-        (candidate.shape, job_id)
-        for c, count in answer.counts.items()
-        for candidate in (problem.candidates[c],)
-        for job_id in candidate.jobs[:count]
-    ]
-    jobs.sort(key=lambda e: (-e[0].members[0][1], -e[0].node_count, CONFINED.index(e[0].required), e[1]))
-    return {job_id: turn for turn, (_, job_id) in enumerate(jobs)}
+def proposed(problem: Problem, answer: Solved) -> dict[int, Proposal]:
+    """job id → what the solver proposes for it: whose turn is first, and in which blocks its set is.
+
+    The closest homes come first, as they are the hardest to come by, and in them the largest gangs.
+    """
+    found: list[tuple[tuple[object, ...], int, frozenset[int] | None]] = []
+    for c, homes in answer.homes.items():
+        candidate = problem.candidates[c]
+        jobs = iter(candidate.jobs)
+        members = candidate.shape.members[0][1]
+        for home, count in sorted(homes, key=lambda e: (HOMES.index(e[0][0]), e[0][1])):
+            key = (HOMES.index(home[0]), -members, -candidate.shape.node_count)
+            for _, job_id in zip(range(count), jobs, strict=False):
+                found.append(((*key, job_id), job_id, _blocks(problem, home)))
+    found.sort(key=lambda e: e[0])
+    return {job_id: Proposal(turn, blocks) for turn, (_, job_id, blocks) in enumerate(found)}
+
+
+def _blocks(problem: Problem, home: Home) -> frozenset[int] | None:
+    level, number = home
+    if level == "cluster":
+        return None
+    if level == "block":
+        return frozenset(problem.blocks[number].blocks)
+    pod = sorted({block.pod for block in problem.blocks})[number]
+    return frozenset(b for block in problem.blocks if block.pod == pod for b in block.blocks)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from cluster.scheduler.spread import Choice
 from cluster.scheduler.verdict import Verdict
 from cluster.scheduler.words import PreemptionRule
 from cluster.scheduler.world import JobView, ReservationView, Shape
@@ -51,6 +52,10 @@ class Plan:
     evictions: tuple[Eviction, ...] = ()
     reservations: Mapping[int, ReservationView] = field(default_factory=dict)
     """by job id: all that stand after this tick; one that is missing has been given up"""
+    secured: frozenset[int] = frozenset()
+    """gangs whose set is whole when the runs that were told to stop have left"""
+    choices: Mapping[int, Choice] = field(default_factory=dict)
+    """by job id, where it was weighed: start now spread out, or wait for a compact set"""
     solver: str = "greedy"
 
     def hold_of(self, job: JobView) -> Hold | None:

@@ -7,14 +7,17 @@ queue.
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from cluster.scheduler.checklist import Checklist
 from cluster.scheduler.draft import Draft, Rank
-from cluster.scheduler.gathering import Gathering
+from cluster.scheduler.gathering import Gathering, Target
 from cluster.scheduler.lending import Claim
+from cluster.scheduler.patience import Patience
 from cluster.scheduler.plan import Hold, Plan
 from cluster.scheduler.policy import Queueing
 from cluster.scheduler.preemption import Preemption, SearchSpent, Victim
+from cluster.scheduler.supply import Placement
 from cluster.scheduler.world import JobView, Shape, World
 
 BACKFILL_LOOK = 200
@@ -23,24 +26,43 @@ BACKFILL_LOOK = 200
 Key = tuple[object, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a solver proposes for a job that it would start."""
+
+    turn: int
+    """its place among the entitled of its tier; jobs without a proposal come after"""
+    blocks: frozenset[int] | None
+    """where to look first; None = anywhere"""
+
+
 def plan(world: World, explain: bool = True) -> Plan:
     """Decide for every pending job. Pure: the same world gives the same plan.
 
     Without `explain` a hold says only whether a loan was refused: a replay reads no more, verdicts cost time.
     """
-    return Pass(world, explain).run()
+    return Pass(world).run(explain)
 
 
 class Pass:
-    """One planning pass."""
+    """One planning pass. What was decided can be frozen with and without explanations."""
 
-    def __init__(self, world: World, explain: bool, favoured: Mapping[int, int] | None = None) -> None:
-        self.world, self.policy, self.explain = world, world.policy, explain
-        self.favoured = favoured or {}
-        """job id → its turn among the entitled of its tier, by the solver's choice; others come after"""
+    def __init__(
+        self,
+        world: World,
+        proposals: Mapping[int, Proposal] | None = None,
+        give_way: frozenset[int] = frozenset(),
+    ) -> None:
+        """`proposals` by job id and the runs that should `give_way` are a solver's, to be tried first."""
+        self.world, self.policy = world, world.policy
+        self.proposals = proposals or {}
+        self.give_way = give_way
         self.draft = Draft(world)
         self.gathering = Gathering(self.draft)
         self.preemption = Preemption(self.draft)
+        self.patience = Patience(self.draft, self.gathering)
+        self.secured: set[int] = set()
+        """gangs whose set is whole when the runs that were told to stop have left"""
         self.unresolved: set[Shape] = set()
         """shapes whose search for victims was cut short"""
         self.heads: dict[str, JobView] = {}
@@ -49,7 +71,7 @@ class Pass:
         self.looks: dict[Shape, int] = {}
         """how many more jobs of a shape are looked at although one of it was left waiting"""
 
-    def run(self) -> Plan:
+    def run(self, explain: bool = True) -> Plan:
         self._keep_reservations()
         heap = list(self._entries())
         heapq.heapify(heap)
@@ -63,7 +85,7 @@ class Pass:
             reserved = job.id in self.draft.reservations
             if (self._try(job) or self._looks_on(job)) and not reserved:
                 self._push_next(heap, job.shape)
-        return self._freeze()
+        return self.freeze(explain)
 
     def _looks_on(self, job: JobView) -> bool:
         """Where a job's duration counts, which its shape does not tell: look at some more of the shape."""
@@ -98,7 +120,9 @@ class Pass:
         claim = self.draft.claim(job)
         reserved = job.id in self.draft.reservations
         # A refused gang starts nothing, but may save quota: the solver's choice must not pass it.
-        turn = self.favoured.get(job.id, len(self.favoured)) if claim.refusal is None else -1
+        proposal = self.proposals.get(job.id)
+        turn = len(self.proposals) if proposal is None else proposal.turn
+        turn = turn if claim.refusal is None else -1
         return (
             job.shape.tier.rank,
             not reserved,
@@ -139,7 +163,14 @@ class Pass:
         if head is not None and self.policy.queueing is Queueing.FIFO:
             return False
         rank = self.draft.rank(job.shape, claim)
-        if self._start(job, rank, claim) or self._backfill(job, rank, claim):
+        if self._start(job, rank, claim):
+            return True
+        compact = self.patience.target_of(job)
+        if compact is not None:
+            self._wait_for(job, rank, compact)
+            self.draft.promise(job, claim)
+            return False
+        if self._backfill(job, rank, claim):
             return True
         self.heads.setdefault(job.shape.model, job)
         if self.policy.queueing is not Queueing.FIFO:
@@ -153,11 +184,24 @@ class Pass:
         every = self.draft.open_to(job.id, rank)
         # What a lesser gang has gathered is touched only when there is no other room: it would never end.
         for unlocked in (own, every) if len(every) > len(own) else (own,):
-            placement = self.draft.place(job.shape, unlocked)
+            placement = self._proposed_place(job, unlocked) or self.draft.place(job.shape, unlocked)
             if placement is not None:
+                if self.patience.waits(job, rank, placement, may_begin=self._has_place(job, rank)):
+                    return False
                 self.draft.start(job, placement, claim, unlocked)
                 return True
         return False
+
+    def _proposed_place(self, job: JobView, unlocked: Sequence[int]) -> Placement | None:
+        proposal = self.proposals.get(job.id)
+        if proposal is None or proposal.blocks is None:
+            return None
+        return self.draft.place(job.shape, unlocked, proposal.blocks)
+
+    def _wait_for(self, job: JobView, rank: Rank, compact: Target) -> None:
+        """It could start now, but would be done sooner on a set that is closer together: gather that."""
+        self.gathering.reserve(job, rank, compact, self.draft.reservations.get(job.id))
+        self._evict(job, self.preemption.due(job))
 
     def _backfill(self, job: JobView, rank: Rank, claim: Claim) -> bool:
         """Start the job, or a shorter one of its shape, on GPUs held for others if it is out in time."""
@@ -186,6 +230,7 @@ class Pass:
         """Send runs away for the job if that lets it start; else let it gather, if it has waited long."""
         if self._is_secured(job, rank):
             self._gather_on(job, rank)
+            self.secured.add(job.id)
             return
         try:
             if self._may_preempt and self._preempt(job, rank):
@@ -222,12 +267,16 @@ class Pass:
         return all(coming.get(index, 0) >= gpus for index, gpus in self.draft.unfilled(job.id).items())
 
     def _preempt(self, job: JobView, rank: Rank) -> bool:
-        found = self.preemption.search(job, rank)
+        found = None
+        if self.give_way and job.id in self.proposals:
+            found = self.preemption.search_among(self.give_way, job, rank)
+        found = found or self.preemption.search(job, rank)
         if found is None:
             return False
         victims, placement = found
         self._evict(job, victims)
         self.gathering.await_victims(job, rank, placement)
+        self.secured.add(job.id)
         return True
 
     def _evict(self, job: JobView, victims: Sequence[Victim]) -> None:
@@ -237,8 +286,12 @@ class Pass:
     def _may_reserve(self, job: JobView, rank: Rank) -> bool:
         if self.policy.queueing is Queueing.EASY:
             return job is self.heads[job.shape.model]
-        if self.world.now_s - job.queued_s < self.policy.reserve_after_s:
-            return False
+        return self.world.now_s - job.queued_s >= self.policy.reserve_after_s and self._has_place(job, rank)
+
+    def _has_place(self, job: JobView, rank: Rank) -> bool:
+        """May it gather, beside those that do?"""
+        if job.id in self.draft.reservations:
+            return True
         alike = [
             other
             for other in self.draft.reservations
@@ -249,9 +302,12 @@ class Pass:
 
     # the result
 
-    def _freeze(self) -> Plan:
+    def freeze(self, explain: bool) -> Plan:
+        """What was decided, with every constraint of every held job spelt out if asked for."""
         draft = self.draft
-        checklist = Checklist(draft, self.preemption, self.unresolved, self.heads, full=self.explain)
+        checklist = Checklist(
+            draft, self.preemption, self.patience.choices, self.unresolved, self.heads, full=explain
+        )
         started = {start.job_id for start in draft.starts}
         holds, own_holds = {}, {}
         for shape, queue in self.world.queues.items():
@@ -266,4 +322,12 @@ class Pass:
             own_holds[job.id] = Hold(job.shape, checklist.of_shape(job))
         for job in self.world.set_aside:
             own_holds[job.id] = Hold(job.shape, checklist.of_set_aside(job))
-        return Plan(tuple(draft.starts), holds, own_holds, tuple(draft.evictions), dict(draft.reservations))
+        return Plan(
+            tuple(draft.starts),
+            holds,
+            own_holds,
+            tuple(draft.evictions),
+            dict(draft.reservations),
+            secured=frozenset(self.secured & draft.reservations.keys()),
+            choices=self.patience.choices,
+        )

@@ -1,25 +1,30 @@
 """Which runs may be asked to leave for a job, and the cheapest set of them that lets its gang start."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
 from cluster.scheduler.draft import Draft, Rank
 from cluster.scheduler.ends import projected_end
+from cluster.scheduler.needs import PLAIN, Needs
 from cluster.scheduler.plan import Eviction
 from cluster.scheduler.search_budget import SearchBudget
 from cluster.scheduler.supply import Placement, Supply
 from cluster.scheduler.words import Phase, PreemptionRule, Tier
 from cluster.scheduler.world import JobView, RunView, Shape
 
+STALE_AFTER = 8
+"""Changes of the draft after which it is worth working out anew what might be had at the most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Victim:
     run: RunView
     rule: PreemptionRule
-    cost: tuple[int, float, float]
-    """loans first, then GPU-hours lost for each GPU freed, then the youngest"""
+    cost: tuple[int, int, float, float]
+    """loans first, then the softest tier, so that no victim sends another away in its turn, then GPU-hours
+    lost for each GPU freed, then the youngest"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,19 @@ class Preemption:
             return None
         if rank.entitled and it.on_loan and run.shape.tenant != job.shape.tenant:
             return PreemptionRule.RECLAIM
-        return PreemptionRule.TIER if _may_preempt(rank, it) else None
+        return PreemptionRule.TIER if self._may_preempt(rank, it) else None
+
+    def _may_preempt(self, rank: Rank, it: Candidate) -> bool:
+        """A higher tier may preempt a lower one; on loan it may only preempt what is on loan too."""
+        if rank.tier >= it.tier or it.run.preemptions_left <= 0:
+            return False
+        if it.run.came_back and self.now_s - it.run.started_s < self.draft.world.policy.protect_s:
+            return False
+        return rank.entitled or it.on_loan > 0
+
+    def _may_take(self, rank: Rank, it: Candidate) -> bool:
+        """May some job of this rank send the run away?"""
+        return (rank.entitled and it.on_loan > 0) or self._may_preempt(rank, it)
 
     def reclaimable_gpus(self, job: JobView, rank: Rank) -> int:
         """GPUs of all runs that the job might send away, whether or not that would be enough."""
@@ -101,18 +118,23 @@ class Preemption:
         if not self.budget.spend():
             raise SearchSpent
         base = self._base(job, rank)
-        placement = base.place(job.shape.members, job.shape.model, job.shape.required)
+        needs = self.draft.needs(job.shape)
+        placement = base.place(job.shape.members, job.shape.model, job.shape.required, needs=needs)
         if placement is not None:
             return [], placement
         victims = self.legal(job, rank)
-        return cheapest(base, victims, job.shape) if victims else None
+        return cheapest(base, victims, job.shape, needs) if victims else None
+
+    def search_among(self, runs: Set[int], job: JobView, rank: Rank) -> tuple[list[Victim], Placement] | None:
+        """As `search`, with victims only out of these runs. Costs nothing of the budget."""
+        victims = [victim for victim in self.legal(job, rank) if victim.run.id in runs]
+        return cheapest(self._base(job, rank), victims, job.shape, self.draft.needs(job.shape))
 
     def _base(self, job: JobView, rank: Rank) -> Supply:
         """What the job can have without a new victim: what it may use at once, and what is on its way out."""
         base = self.draft.open.copy()
-        for other in self.draft.open_to(job.id, rank):
-            base.give(self.draft.locks[other])
-        base.give(self.draft.leaving_for(job.id, rank))
+        self.draft.unlock_in(base, self.draft.open_to(job.id, rank))
+        base.give(self.draft.leaving_for(job.id, rank), self.draft.leaving_draw)
         return base
 
     def due(self, job: JobView) -> list[Victim]:
@@ -146,7 +168,7 @@ class Preemption:
         # Supply only shrinks: what did not fit into all there was does not fit into what is left of it.
         if known is not None and known[0] != self.draft.version and self._lacks(known[1], job, rank):
             return True
-        if known is None or known[0] != self.draft.version:
+        if known is None or self.draft.version - known[0] > STALE_AFTER:
             known = self._hopeless[key] = (self.draft.version, self._everything(job, rank))
         return self._lacks(known[1], job, rank)
 
@@ -163,14 +185,13 @@ class Preemption:
     def _everything(self, job: JobView, rank: Rank) -> Supply:
         """All that a job of this rank might get hold of: more than it may have, never less."""
         everything = self.draft.open.copy()
-        for other in self.draft.open_to(-1, rank):
-            everything.give(self.draft.locks[other])
-        everything.give(self.draft.leaving)
+        self.draft.unlock_in(everything, self.draft.open_to(-1, rank))
+        everything.give(self.draft.leaving, self.draft.leaving_draw)
         for it in self._candidates.get(job.shape.model, ()):
             if it.run.id in self.draft.gone:
                 continue
-            if it.run.is_backfill or _may_take(rank, it):
-                everything.give(it.run.placement)
+            if it.run.is_backfill or self._may_take(rank, it):
+                everything.give(it.run.placement, it.run.shape.draw_w)
         return everything
 
     def evictions(self, job: JobView, victims: Sequence[Victim]) -> list[Eviction]:
@@ -188,22 +209,12 @@ class Preemption:
         return f"tenant {shared[-1]}" if shared else "cluster"
 
 
-def _may_preempt(rank: Rank, it: Candidate) -> bool:
-    """A higher tier may preempt a lower one; on loan it may only preempt what is on loan too."""
-    return rank.tier < it.tier and it.run.preemptions_left > 0 and (rank.entitled or it.on_loan > 0)
-
-
-def _may_take(rank: Rank, it: Candidate) -> bool:
-    """May some job of this rank send the run away?"""
-    return (rank.entitled and it.on_loan > 0) or _may_preempt(rank, it)
-
-
-def _cost(candidate: Candidate, rule: PreemptionRule) -> tuple[int, float, float]:
+def _cost(candidate: Candidate, rule: PreemptionRule) -> tuple[int, int, float, float]:
     whole_loan = candidate.on_loan == candidate.run.shape.gpus
     kind = 1 if whole_loan else 2 if candidate.on_loan else 3
     if rule is PreemptionRule.BACKFILL_RETURN:
         kind = 0
-    return (kind, candidate.lost_per_gpu, -candidate.run.started_s)
+    return (kind, -candidate.tier, candidate.lost_per_gpu, -candidate.run.started_s)
 
 
 class SearchSpent(Exception):
@@ -225,22 +236,29 @@ def loans_of(draft: Draft) -> dict[int, int]:
     return loans
 
 
-def cheapest(base: Supply, victims: Sequence[Victim], shape: Shape) -> tuple[list[Victim], Placement] | None:
+def cheapest(
+    base: Supply, victims: Sequence[Victim], shape: Shape, needs: Needs = PLAIN
+) -> tuple[list[Victim], Placement] | None:
     """The cheapest prefix of victims that makes room, without those that turn out not to be needed.
 
     Domains first, victims second: each domain of the required locality is tried by itself. Within one,
     more victims never make less room, so the shortest sufficient prefix is found by halving.
     """
-    found: tuple[tuple[int, float], list[Victim], Placement] | None = None
+    found: tuple[tuple[int, int, float], list[Victim], Placement] | None = None
     touching = _by_domain(base, victims)
+    room = base.copy()
     for domain in base.fleet.at(shape.model, shape.required):
         inside = touching.get(domain, [])
-        chosen = _prune(base, inside, _shortest(base, inside, shape, domain), shape, domain)
-        if chosen is None:
+        if not inside or base.total[domain] + _freed_in(base, inside, domain) < shape.gpus:
             continue
-        room = _with(base, chosen)
-        placement = room.place(shape.members, shape.model, shape.required, within=domain)
-        price = (max(v.cost[0] for v in chosen), sum(v.cost[1] * v.run.shape.gpus for v in chosen))
+        chosen = _sufficient(room, inside, shape, domain, needs)
+        if not chosen:
+            continue
+        _give(room, chosen)
+        placement = room.place(shape.members, shape.model, shape.required, within=domain, needs=needs)
+        _withdraw(room, chosen)
+        kind, hardest = max(v.cost[:2] for v in chosen)
+        price = (kind, hardest, sum(v.cost[2] * v.run.shape.gpus for v in chosen))
         if placement is not None and (found is None or price < found[0]):
             found = (price, chosen, placement)
     return (found[1], found[2]) if found else None
@@ -255,39 +273,57 @@ def _by_domain(base: Supply, victims: Sequence[Victim]) -> dict[int, list[Victim
     return touching
 
 
-def _with(base: Supply, victims: Sequence[Victim]) -> Supply:
-    room = base.copy()
+def _freed_in(base: Supply, victims: Sequence[Victim], domain: int) -> int:
+    """GPUs that these victims would free within the domain."""
+    within = base.fleet.within
+    return sum(
+        gpus for victim in victims for index, gpus in victim.run.placement.items() if domain in within[index]
+    )
+
+
+def _give(room: Supply, victims: Sequence[Victim]) -> None:
     for victim in victims:
-        room.give(victim.run.placement)
-    return room
+        room.give(victim.run.placement, victim.run.shape.draw_w)
 
 
-def _shortest(base: Supply, victims: Sequence[Victim], shape: Shape, domain: int) -> int | None:
-    """How many of the victims, taken in order, are enough; None if all are not."""
-    if not victims or not _with(base, victims).holds(shape.members, domain):
-        return None
-    low, high = 0, len(victims)
+def _withdraw(room: Supply, victims: Sequence[Victim]) -> None:
+    for victim in victims:
+        room.withdraw(victim.run.placement, victim.run.shape.draw_w)
+
+
+def _sufficient(
+    room: Supply, victims: Sequence[Victim], shape: Shape, domain: int, needs: Needs
+) -> list[Victim]:
+    """The shortest sufficient prefix, less each victim that the others make superfluous, the dearest first.
+
+    Empty if all of them are not enough. Leaves the room as it was.
+    """
+    low, high, given = 0, len(victims), len(victims)
+    _give(room, victims)
+    if not room.takes(shape.members, domain, needs):
+        _withdraw(room, victims)
+        return []
     while high - low > 1:
         middle = (low + high) // 2
-        if _with(base, victims[:middle]).holds(shape.members, domain):
+        if middle > given:
+            _give(room, victims[given:middle])
+        else:
+            _withdraw(room, victims[middle:given])
+        given = middle
+        if room.takes(shape.members, domain, needs):
             high = middle
         else:
             low = middle
-    return high
-
-
-def _prune(
-    base: Supply, victims: Sequence[Victim], enough: int | None, shape: Shape, domain: int
-) -> list[Victim] | None:
-    """Without each victim that the others make superfluous, the dearest first."""
-    if enough is None:
-        return None
-    chosen = list(victims[:enough])
-    room = _with(base, chosen)
-    for victim in reversed(victims[:enough]):
-        room.withdraw(victim.run.placement)
-        if room.holds(shape.members, domain):
+    if high > given:
+        _give(room, victims[given:high])
+    else:
+        _withdraw(room, victims[high:given])
+    chosen = list(victims[:high])
+    for victim in reversed(victims[:high]):
+        _withdraw(room, [victim])
+        if room.takes(shape.members, domain, needs):
             chosen.remove(victim)
         else:
-            room.give(victim.run.placement)
-    return chosen or None
+            _give(room, [victim])
+    _withdraw(room, chosen)
+    return chosen

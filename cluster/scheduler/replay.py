@@ -15,6 +15,7 @@ from cluster.scheduler.holdings import Holdings
 from cluster.scheduler.plan import Eviction, Plan, Start
 from cluster.scheduler.planner import plan
 from cluster.scheduler.policy import Policy, Queueing
+from cluster.scheduler.spread import slowdown_on
 from cluster.scheduler.words import Phase, PreemptionRule
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World
 
@@ -70,6 +71,8 @@ class Live:
     entitled: bool
     ends_s: float
     """when its work is done, if it is not stopped before"""
+    slowdown: float = 1.0
+    """how much longer its work takes because it is spread out"""
 
 
 class Replay:
@@ -184,11 +187,15 @@ class Replay:
         self.works[work.id] = work
         self._hold(work, view, ends_s, entitled)
 
+    def _slowdown(self, shape: Shape, placement: Mapping[int, int]) -> float:
+        return slowdown_on(self.policy, shape.kind, self.fleet, placement)
+
     def _hold(self, work: Work, view: RunView, ends_s: float, entitled: bool) -> None:
         number = next(self._numbers)
         self.runs[view.id] = view
         self.holdings.add(view)
-        self.live[view.id] = Live(work, view, number, entitled, ends_s)
+        slowdown = self._slowdown(view.shape, view.placement)
+        self.live[view.id] = Live(work, view, number, entitled, ends_s, slowdown)
         if view.is_backfill:
             self.backfill.add(view.id)
         out_s = ends_s if view.free_by_s is None else max(view.free_by_s, self.now_s + 1.0)
@@ -216,7 +223,8 @@ class Replay:
         work = live.work
         overhead_s = self.start_s + (work.restart_cost_s if work.done_s else 0.0)
         until_s = (view.free_by_s or end_s) - view.shape.out_s
-        worked_s = min(max(0.0, until_s - view.started_s - overhead_s), work.duration_s - work.done_s)
+        worked_s = max(0.0, until_s - view.started_s - overhead_s) / live.slowdown
+        worked_s = min(worked_s, work.duration_s - work.done_s)
         interval_s = work.checkpoint_interval_s
         kept_s = worked_s if work.on_signal else worked_s // interval_s * interval_s if interval_s else 0.0
         lost_s = worked_s - kept_s
@@ -249,24 +257,26 @@ class Replay:
     def _start(self, start: Start) -> None:
         work = self.works[start.job_id]
         overhead_s = self.start_s + (work.restart_cost_s if work.done_s else 0.0)
+        slowdown = self._slowdown(work.shape, start.placement)
         view = RunView(
             id=next(self._numbers),
             job_id=work.id,
             shape=work.shape,
             placement=start.placement,
             started_s=self.now_s,
-            expected_end_s=self.now_s + overhead_s + max(1.0, work.expected_s - work.done_s),
+            expected_end_s=self.now_s + overhead_s + slowdown * max(1.0, work.expected_s - work.done_s),
             saved_s=self.now_s,
             restart_cost_s=work.restart_cost_s,
             is_backfill=start.is_backfill,
             preemptions_left=max(0, work.preemption_budget - work.preemptions),
             queued_s=work.submit_s,
+            came_back=work.preemptions > 0,
         )
         work.start_s = self.now_s if work.start_s is None else work.start_s
         self.counts.starts += 1
         self.counts.loans += not start.entitled
         self.counts.overhead_gpu_s += overhead_s * work.shape.gpus
-        ends_s = self.now_s + overhead_s + max(0.0, work.duration_s - work.done_s)
+        ends_s = self.now_s + overhead_s + slowdown * max(0.0, work.duration_s - work.done_s)
         self._hold(work, view, ends_s, start.entitled)
 
     def _evict(self, eviction: Eviction) -> None:

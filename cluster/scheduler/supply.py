@@ -1,13 +1,18 @@
 """Free GPUs, counted so that "does it fit" costs a few additions, and placed so that gangs stay together."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.scheduler.fleet import Fleet
+from cluster.scheduler.needs import PLAIN, Needs
+from cluster.scheduler.power import Draw, Power
 from cluster.scheduler.words import Locality
 
 Members = Sequence[tuple[int, int]]
 """(nodes, GPUs on each), largest GPUs first"""
+LEVELS = (Locality.BLOCK, Locality.POD, Locality.CLUSTER)
+"""from the closest; a single node is looked for within blocks"""
 Placement = dict[int, int]
 """node index → GPUs"""
 
@@ -32,9 +37,12 @@ class Supply:
 
     Nodes that take no work count as having none free; one whose GPUs failed under a run has less than none,
     so that it has none to give when the run has left. `copy` is cheap; a change costs one step a node.
+
+    Where the fleet has power limits that could bind, the watts left under them are kept as well. The counts
+    do not know them: `fits` and `holds` say what could be at the most, `place` and `takes` what can.
     """
 
-    __slots__ = ("counts", "fleet", "free", "total", "width")
+    __slots__ = ("counts", "fleet", "free", "power", "total", "width")
 
     def __init__(self, fleet: Fleet, free: Sequence[int], unusable_too: bool = False) -> None:
         self.fleet = fleet
@@ -42,6 +50,7 @@ class Supply:
         self.free = [max(0, f) if unusable_too or fleet.nodes[i].usable else 0 for i, f in enumerate(free)]
         self.counts = [0] * (self.width * len(fleet.domain_name))
         self.total = [0] * len(fleet.domain_name)
+        self.power = Power(fleet.power) if fleet.power is not None else None
         for index, gpus in enumerate(self.free):
             for domain in fleet.within[index]:
                 self.counts[domain * self.width + gpus] += 1
@@ -51,6 +60,7 @@ class Supply:
         twin = object.__new__(Supply)
         twin.fleet, twin.width = self.fleet, self.width
         twin.free, twin.counts, twin.total = self.free[:], self.counts[:], self.total[:]
+        twin.power = self.power.copy() if self.power is not None else None
         return twin
 
     def shift(self, index: int, change: int) -> None:
@@ -67,21 +77,28 @@ class Supply:
             counts[base + change] += 1
             total[domain] += change
 
-    def take(self, placement: Mapping[int, int]) -> None:
+    def take(self, placement: Mapping[int, int], draw: Draw = 0.0) -> None:
         for index, gpus in placement.items():
             self.shift(index, -gpus)
+        self._draw(placement, draw, 1)
 
-    def give(self, placement: Mapping[int, int]) -> None:
-        """Give GPUs back; those of nodes that take no work stay out of reach."""
+    def give(self, placement: Mapping[int, int], draw: Draw = 0.0) -> None:
+        """Give GPUs back; those of nodes that take no work stay out of reach, but they draw no more."""
         for index, gpus in placement.items():
             if self.fleet.nodes[index].usable:
                 self.shift(index, gpus)
+        self._draw(placement, draw, -1)
 
-    def withdraw(self, placement: Mapping[int, int]) -> None:
+    def withdraw(self, placement: Mapping[int, int], draw: Draw = 0.0) -> None:
         """Undo a `give`."""
         for index, gpus in placement.items():
             if self.fleet.nodes[index].usable:
                 self.shift(index, -gpus)
+        self._draw(placement, draw, 1)
+
+    def _draw(self, placement: Mapping[int, int], draw: Draw, times: int) -> None:
+        if self.power is not None and draw:
+            self.power.use(placement, draw, times)
 
     def free_gpus(self, model: str) -> int:
         return sum(self.total[domain] for domain in self.fleet.at(model, Locality.CLUSTER))
@@ -143,20 +160,140 @@ class Supply:
         return self.nodes_with(short.node_gpus, short.domain) if short.node_gpus else self.total[short.domain]
 
     def place(
-        self, members: Members, model: str, required: Locality, within: int | None = None
+        self,
+        members: Members,
+        model: str,
+        required: Locality,
+        within: int | None = None,
+        needs: Needs = PLAIN,
     ) -> Placement | None:
         """The most compact placement within the required locality (and domain, if one is named), or None.
 
         The smallest domain that can hold the gang is used up first, so that large ones stay whole;
-        a part of a node goes where it leaves the least.
+        a part of a node goes where it leaves the least. Nodes in doubt, and those that the gang avoids, are
+        taken last; those that hold its data first.
+
+        Under power limits domains and nodes are tried in that order, each node as far as its rack's limits
+        allow. Limits of racks that share several elements can be met so in all but contrived cases.
         """
         if not self.fits(members, model, required):
             return None
-        for level in (Locality.BLOCK, Locality.POD, Locality.CLUSTER):
+        tried: bool | None = None
+        for level in LEVELS[: LEVELS.index(required) + 1] if required in LEVELS else LEVELS[:1]:
             able = [d for d in self._domains(model, level, within) if self.holds(members, d)]
-            if able:
+            if not able:
+                continue
+            if self._is_plain(needs):
                 return self._fill(members, min(able, key=lambda d: self._left_over(members, d)))
+            if tried is None:  # what the whole cannot take no part of it can
+                tried = self._could_take(members, model, required, within, needs)
+            if not tried:
+                return None
+            able.sort(key=lambda d: (self._unstaged(members, d, needs), self._left_over(members, d)))
+            for domain in able:
+                placement = self._fill_checked(members, domain, needs)
+                if placement is not None:
+                    return placement
         return None
+
+    def _could_take(
+        self, members: Members, model: str, required: Locality, within: int | None, needs: Needs
+    ) -> bool:
+        """Is there power and data for it at the widest that is allowed? Asked first: a "no" must be cheap."""
+        if required is not Locality.CLUSTER or self.power is None:
+            return True
+        widest = self._domains(model, Locality.CLUSTER, within)
+        return any(self._fill_checked(members, d, needs) is not None for d in widest)
+
+    def takes(self, members: Members, domain: int, needs: Needs = PLAIN) -> bool:
+        """Can this domain take the gang, whatever else it needs included?"""
+        if not self.holds(members, domain):
+            return False
+        return self._is_plain(needs) or self._fill_checked(members, domain, needs) is not None
+
+    def _is_plain(self, needs: Needs) -> bool:
+        """Is all that is asked for free GPUs?"""
+        return needs is PLAIN or not (
+            needs.barred or needs.near or needs.avoids or (needs.draw_w and self.power is not None)
+        )
+
+    def _unstaged(self, members: Members, domain: int, needs: Needs) -> int:
+        """How many members at least would stand on nodes without the gang's data."""
+        if not needs.near:
+            return 0
+        least = members[-1][1]
+        nodes = self.fleet.domain_nodes[domain]
+        near = sum(1 for i in nodes if i in needs.near and self.free[i] >= least and i not in needs.barred)
+        return max(0, sum(count for count, _ in members) - near)
+
+    def _fill_checked(self, members: Members, domain: int, needs: Needs) -> Placement | None:
+        """As `_fill`, node by node: only nodes that meet the needs, as long as power allows."""
+        power = self.power if needs.draw_w else None
+        if power is not None and not self._any_power(domain, members[-1][1] * needs.draw_w):
+            return None
+        placement: Placement = {}
+        drawn: list[tuple[int, float]] = []
+        found = self._fill_members(members, domain, needs, placement, drawn)
+        if power is not None:
+            for index, watts in drawn:
+                power.use_at(index, -watts)
+        return placement if found else None
+
+    def _fill_members(
+        self,
+        members: Members,
+        domain: int,
+        needs: Needs,
+        placement: Placement,
+        drawn: list[tuple[int, float]],
+    ) -> bool:
+        """Fill `placement`; the power that it takes is counted and noted in `drawn`. False: not all fit."""
+        power = self.power if needs.draw_w else None
+        for count, gpus in members:
+            watts, left = gpus * needs.draw_w, count
+            blocks = self._open_blocks(domain, gpus, needs, watts)
+            while left and blocks:
+                for index in self._able(_next_checked(blocks, left), gpus, needs):
+                    if left and index not in placement and (power is None or power.allows(index, watts)):
+                        placement[index] = gpus
+                        left -= 1
+                        if power is not None:
+                            power.use_at(index, watts)
+                            drawn.append((index, watts))
+            if left:
+                return False
+        return True
+
+    def _any_power(self, domain: int, watts: float) -> bool:
+        """May any node of the domain draw so much? Nodes on the same elements are asked once."""
+        power = self.power
+        assert power is not None
+        return any(power.allows(index, watts) for index in self.fleet.feed_points(domain))
+
+    def _open_blocks(self, domain: int, gpus: int, needs: Needs, watts: float) -> list[tuple[int, int, int]]:
+        """(nodes with the gang's data, open nodes, block) of the blocks that may take a member, in order."""
+        powered = self.power is not None and watts > 0
+        found = [
+            (0, n, b)
+            for b in self.fleet.domain_blocks[domain]
+            if (n := self.nodes_with(gpus, b)) and (not powered or self._any_power(b, watts))
+        ]
+        if needs.near:
+            near: dict[int, int] = {}
+            for index in needs.near:
+                if self.free[index] >= gpus and index not in needs.barred:
+                    block = self.fleet.within[index][0]
+                    near[block] = near.get(block, 0) + 1
+            found = [(near.get(b, 0), n, b) for _, n, b in found]
+        found.sort(key=lambda e: (e[0], e[1], -e[2]))
+        return found
+
+    def _able(self, block: int, gpus: int, needs: Needs) -> list[int]:
+        """Nodes of a block that meet the needs, in the order in which they are taken."""
+        doubts, free = self.fleet.doubts, self.free
+        able = [i for i in self.fleet.domain_nodes[block] if free[i] >= gpus and i not in needs.barred]
+        able.sort(key=lambda i: (i in needs.avoids, doubts[i], i not in needs.near, free[i], i))
+        return able
 
     def _domains(self, model: str, level: Locality, within: int | None) -> Sequence[int]:
         every = self.fleet.at(model, level)
@@ -197,5 +334,12 @@ class Supply:
     def _best_fitting(self, block: int, gpus: int, most: int, taken: Placement) -> list[int]:
         """Up to `most` nodes of a block, those first that are left with the least."""
         able = [i for i in self.fleet.domain_nodes[block] if self.free[i] >= gpus and i not in taken]
-        able.sort(key=lambda i: (self.free[i], i))
+        able.sort(key=lambda i: (self.fleet.doubts[i], self.free[i], i))
         return able[:most]
+
+
+def _next_checked(blocks: list[tuple[int, int, int]], left: int) -> int:
+    """Take out the block with most of the data; among equals the tightest that finishes, else the largest."""
+    near = blocks[-1][0]
+    place = bisect_left(blocks, (near, left), key=lambda e: (e[0], e[1]))
+    return blocks.pop(min(place, len(blocks) - 1))[2]

@@ -1,4 +1,8 @@
-"""What would unblock a job: the smallest change of each kind, kept only if re-planning starts the job."""
+"""What would unblock a job: the smallest change of each kind, kept only if re-planning starts the job.
+
+Where no single change does, two are tried together: one that mends what binds now, and one that mends what
+binds after it.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +18,8 @@ from cluster.scheduler.world import JobView, RunView, TenantView, World, queues_
 
 MOST_HINTS = 3
 MOST_TRIES = 14
+MOST_PAIRS = 8
+"""Plans made in search of two changes that help together."""
 MOST_PRUNED = 8
 """Up to so many runs or nodes it is worth a plan each to find out which of them do not matter."""
 T = TypeVar("T")
@@ -36,6 +42,10 @@ def unblock(world: World, job: JobView, verdicts: tuple[Verdict, ...]) -> list[H
     bound = binding(verdicts)
     if bound is None:
         return []
+    return _single(world, job, bound) or _pairs(world, job, bound)
+
+
+def _single(world: World, job: JobView, bound: Verdict) -> list[Hint]:
     hints: list[Hint] = []
     tried = 0
     for kind in _kinds(bound):
@@ -50,6 +60,32 @@ def unblock(world: World, job: JobView, verdicts: tuple[Verdict, ...]) -> list[H
         if len(hints) == MOST_HINTS:
             break
     return hints
+
+
+def _pairs(world: World, job: JobView, bound: Verdict) -> list[Hint]:
+    """Two changes together: the first must mend what binds, so that something else does."""
+    tried = 0
+    for kind in _kinds(bound):
+        for first, changed in _steps(kind, world, job, bound):
+            tried += 1
+            if tried > MOST_PAIRS:
+                return []
+            now = next((j for j in changed.pending if j.id == job.id), None)
+            hold = plan(changed).hold_of(now) if now is not None else None
+            after = binding(hold.verdicts) if hold is not None else None
+            if now is None or after is None or after.constraint is bound.constraint:
+                continue
+            second = _single(changed, now, after)
+            if second:
+                return [Hint("both", {"first": first, "second": second[0], "in_s": second[0].data["in_s"]})]
+    return []
+
+
+def _steps(kind: str, world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """The changes of a kind as first steps, not only those that start the job by themselves."""
+    if kind in ("smaller", "runs_end", "own_runs_end", "nodes_back", "power"):
+        return
+    yield from _WORLDS[kind](world, job, bound)
 
 
 def _starts(world: World, job_id: int) -> bool:
@@ -74,7 +110,9 @@ def _kinds(bound: Verdict) -> tuple[str, ...]:
     """Which kinds of change to try, in order, for what binds."""
     capacity = ("topology", "runs_end", "smaller", "nodes_back", "tier", "others_wait")
     return {
-        Constraint.NEVER_FITS: ("topology", "smaller"),
+        Constraint.NEVER_FITS: ("cooler", "power", "smaller")
+        if bound.note == "power"
+        else ("topology", "smaller"),
         Constraint.ADMIN_HOLD: ("release",),
         Constraint.START_TIME: ("wait",),
         Constraint.NODE_HEALTH: ("nodes_back", "smaller", "topology"),
@@ -82,7 +120,9 @@ def _kinds(bound: Verdict) -> tuple[str, ...]:
         Constraint.GUARANTEE: ("entitlement", "tier", "smaller", "runs_end"),
         Constraint.RESERVATION: ("others_wait", "smaller", "preemptible", "tier", "runs_end"),
         Constraint.GANG_SIZE: capacity,
-        Constraint.TOPOLOGY: capacity,
+        Constraint.TOPOLOGY: ("start_now", *capacity) if bound.note == "compact" else capacity,
+        Constraint.POWER: ("cooler", "power", "runs_end", "smaller", "topology", "tier", "others_wait"),
+        Constraint.DATA: ("cache_room", "runs_end", "smaller", "topology"),
         Constraint.DRAINING: ("draining",),
     }.get(bound.constraint, ())
 
@@ -160,6 +200,61 @@ def _smaller(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
         yield best
 
 
+def _start_now(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """Not wait for a closer set: prefer the whole cluster."""
+    shape = replace(job.shape, preferred=Locality.CLUSTER)
+    yield Hint("start_now", {}), with_job(world, job, replace(job, shape=shape))
+
+
+def _cooler(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """The largest draw for each GPU with which it starts: a power cap."""
+
+    def capped(draw_w: float) -> World:
+        return with_job(world, job, replace(job, shape=replace(job.shape, draw_w=draw_w)))
+
+    low, high = 0.0, job.shape.draw_w
+    if not high or not _starts(capped(0.0), job.id):
+        return
+    while high - low > max(5.0, 0.01 * job.shape.draw_w):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _starts(capped(middle), job.id) else (low, middle)
+    if low > 0.0:
+        yield Hint("cooler", {"from_w": job.shape.draw_w, "to_w": low}), capped(low)
+
+
+def _power(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """So many watts more on the element that binds."""
+    grid = world.fleet.power
+    if grid is None or bound.missing is None:
+        return
+    raised = [
+        replace(limit, limit_w=limit.limit_w + bound.missing)
+        if (limit.scope, limit.state) == (bound.scope, bound.facts.get("state", "normal"))
+        else limit
+        for limit in grid.limits
+    ]
+    data = {"scope": bound.scope, "state": str(bound.facts.get("state", "normal")), "more_w": bound.missing}
+    fleet = Fleet(world.fleet.nodes, grid.with_limits(raised))
+    yield Hint("power", data), replace(world, fleet=fleet, holdings=None)
+
+
+def _cache_room(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
+    """As few of the full nodes as it takes to have room for the dataset."""
+    dataset = world.data.datasets.get(job.shape.data)
+    if dataset is None or dataset.size_gb is None:
+        return
+    full, size_gb = sorted(world.data.without_room(job.shape.data)), dataset.size_gb
+
+    def emptied(some: Sequence[int]) -> World:
+        room = dict(world.data.room_gb) | dict.fromkeys(some, size_gb)
+        return replace(world, data=replace(world.data, room_gb=room), holdings=None)
+
+    chosen = _fewest(full, lambda some: _starts(emptied(some), job.id))
+    if chosen:
+        names = [world.fleet.nodes[i].name for i in chosen]
+        yield Hint("cache_room", {"nodes": names, "gb": size_gb}), emptied(chosen)
+
+
 def _topology(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
     wider = [Locality.NODE, Locality.BLOCK, Locality.POD, Locality.CLUSTER]
     for level in wider[wider.index(job.shape.required) + 1 :]:
@@ -229,7 +324,7 @@ def _in_service(world: World, back: Sequence[int]) -> World:
     nodes = list(world.fleet.nodes)
     for index in back:
         nodes[index] = replace(nodes[index], usable=True, why_not="")
-    return replace(world, fleet=Fleet(nodes), holdings=None)
+    return replace(world, fleet=Fleet(nodes, world.fleet.power), holdings=None)
 
 
 def _others_wait(world: World, job: JobView, bound: Verdict) -> Iterator[Found]:
@@ -264,4 +359,8 @@ _WORLDS: dict[str, Callable[[World, JobView, Verdict], Iterator[Found]]] = {
     "nodes_back": _nodes_back,
     "others_wait": _others_wait,
     "draining": _draining,
+    "start_now": _start_now,
+    "cooler": _cooler,
+    "power": _power,
+    "cache_room": _cache_room,
 }

@@ -1,6 +1,7 @@
 """Is a plan allowed? Written without any of the planner's own arithmetic, so that both cannot err alike."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from cluster.scheduler.plan import Plan, Start
 from cluster.scheduler.policy import Queueing
@@ -15,6 +16,8 @@ def violations(world: World, plan: Plan) -> list[str]:
         *_one_decision_each(world, plan, jobs),
         *_whole_gangs(world, plan, jobs),
         *_no_gpu_twice(world, plan),
+        *_power_holds(world, plan, jobs),
+        *_data_has_room(world, plan, jobs),
         *_nothing_set_aside_starts(world, plan),
         *_loans_are_preemptible(world, plan, jobs),
         *_victims_are_legal(world, plan, jobs),
@@ -83,6 +86,47 @@ def _no_gpu_twice(world: World, plan: Plan) -> list[str]:
     ]
 
 
+def _power_holds(world: World, plan: Plan, jobs: dict[int, JobView]) -> list[str]:
+    """No start adds to an element that is, or comes to be, over its limit in any required state."""
+    grid = world.fleet.power
+    if grid is None:
+        return []
+    drawn: dict[int, float] = defaultdict(float)
+    added: dict[int, float] = defaultdict(float)
+    for run in world.runs.values():
+        for index, gpus in run.placement.items():
+            drawn[index] += gpus * run.shape.draw_w
+    for start in (s for s in plan.starts if s.job_id in jobs):
+        for index, gpus in start.placement.items():
+            added[index] += gpus * jobs[start.job_id].shape.draw_w
+    found = []
+    for limit, base_w in zip(grid.limits, grid.base_w, strict=True):
+        share = [limit.share.get(rack, 0.0) for rack in grid.racks]
+        more_w = sum(share[i] * w for i, w in added.items())
+        total_w = base_w + more_w + sum(share[i] * w for i, w in drawn.items())
+        if more_w > 1e-3 and total_w > limit.limit_w + 1e-3:
+            found.append(f"{limit.scope} ({limit.state}) would carry {total_w:.0f} W of {limit.limit_w:.0f}")
+    return found
+
+
+def _data_has_room(world: World, plan: Plan, jobs: dict[int, JobView]) -> list[str]:
+    """What is to be staged on a node fits into its cache together."""
+    coming: dict[int, set[str]] = {}
+    for start in (s for s in plan.starts if s.job_id in jobs):
+        key = jobs[start.job_id].shape.data
+        dataset = world.data.datasets.get(key)
+        for index in start.placement if dataset is not None else ():
+            if dataset is not None and index not in dataset.holders:
+                coming.setdefault(index, set()).add(key)
+    found = []
+    for index, keys in coming.items():
+        size_gb = sum(world.data.datasets[key].size_gb or 0.0 for key in keys)
+        room_gb = world.data.room_gb.get(index)
+        if room_gb is not None and size_gb > room_gb + 1e-6:
+            found.append(f"{world.fleet.nodes[index].name}: {size_gb} GB to stage, room for {room_gb}")
+    return found
+
+
 def _nothing_set_aside_starts(world: World, plan: Plan) -> list[str]:
     aside = {job.id for job in world.set_aside}
     return [f"job {s.job_id} is started although set aside" for s in plan.starts if s.job_id in aside]
@@ -141,11 +185,21 @@ def _victims_are_legal(world: World, plan: Plan, jobs: dict[int, JobView]) -> li
             )
         found += _rule_holds(world, run, jobs.get(eviction.for_job), eviction.rule)
         target = plan.reservations[eviction.for_job].target if eviction.for_job in plan.reservations else {}
-        if not any(index in target for index in run.placement):
+        if not any(index in target for index in run.placement) and not _shares_power(world, run, target):
             found.append(
                 f"run {run.id} is evicted but stands on no node that job {eviction.for_job} is to have"
             )
     return found
+
+
+def _shares_power(world: World, run: RunView, target: Mapping[int, int]) -> bool:
+    """Does the run draw on an element that the target needs too?"""
+    grid = world.fleet.power
+    if grid is None or not run.shape.draw_w:
+        return False
+    racks = {grid.racks[i] for i in target}
+    ours = {grid.racks[i] for i in run.placement}
+    return any(racks & limit.share.keys() and ours & limit.share.keys() for limit in grid.limits)
 
 
 def _rule_holds(world: World, run: RunView, job: JobView | None, rule: PreemptionRule) -> list[str]:

@@ -1,7 +1,7 @@
 """A verdict: one constraint, checked against one job, with its arithmetic."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from cluster.scheduler.words import PRECEDENCE, Constraint
@@ -49,6 +49,8 @@ class Verdict:
     reclaimable: float | None = None
     """How much of what is missing this job may call back or preempt."""
     names: tuple[str, ...] = ()
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+    """What its sentence needs beside the arithmetic."""
     proof: str = "proof"
     """"proof", or "search" when a search budget ended before an answer was certain."""
 
@@ -73,6 +75,7 @@ class Verdict:
             "until_s": self.until_s,
             "reclaimable": self.reclaimable,
             "names": list(self.names),
+            "facts": dict(self.facts),
             "proof": self.proof,
         }
 

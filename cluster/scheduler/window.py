@@ -1,22 +1,36 @@
-"""The joint choice as a small problem: which gangs of the window can start together on what is free.
+"""The joint choice as a small problem: which gangs of the window start together, where, and who gives way.
 
-Aggregated: jobs of one shape are one candidate with a count, nodes of a block with the same number of free
-GPUs are one class, and blocks of a pod that look alike are one class of blocks. Nothing here names a node.
+Aggregated: jobs of one shape are one candidate with a count, nodes of a block that are alike are one class,
+and blocks of a pod that look alike are one class of blocks. Nothing here names a node.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cluster.scheduler.draft import Draft
 from cluster.scheduler.plan import Plan
-from cluster.scheduler.supply import Supply
-from cluster.scheduler.words import Locality
+from cluster.scheduler.preemption import Preemption, Victim
+from cluster.scheduler.words import Locality, PreemptionRule
 from cluster.scheduler.world import JobView, Shape, World
 
-MOST_SHAPES = 80
-"""Shapes of one GPU model that are weighed against one another in one tick."""
-MOST_JOBS = 12
-"""Jobs of one shape that are."""
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """How much is weighed together in one tick, for each GPU model."""
+
+    shapes: int = 80
+    jobs: int = 12
+    """of one shape"""
+    victims: int = 150
+    """runs that may be sent away, the cheapest first"""
+
+
+UNCAPPED = Caps(sys.maxsize, sys.maxsize, sys.maxsize)
+
+Slot = tuple[int, float, str]
+"""What a member takes of a node: (GPUs, W for each of them, dataset)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +40,56 @@ class Candidate:
     shape: Shape
     jobs: tuple[int, ...]
     waited_s: tuple[float, ...]
+    victims: frozenset[int] = frozenset()
+    """runs that it may send away"""
+
+    def slots(self) -> Iterable[tuple[int, Slot]]:
+        """(members, slot) of one gang."""
+        for members, gpus in self.shape.members:
+            yield members, (gpus, self.shape.draw_w, self.shape.data)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """Nodes of one block that are alike. `nodes` counts those in each block of the class of blocks."""
+
+    nodes: int
+    free: int
+    victims: tuple[tuple[int, int], ...] = ()
+    """(run, GPUs it would free on each of these nodes)"""
+    limits: tuple[tuple[int, float], ...] = ()
+    """(power limit, share of a node's draw that it carries)"""
+    full_for: frozenset[str] = frozenset()
+    """datasets that these nodes have no room for"""
+
+    @property
+    def most_free(self) -> int:
+        return self.free + sum(gpus for _, gpus in self.victims)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockClass:
-    """Blocks of one pod that have the same free nodes."""
+    """Blocks of one pod that have the same nodes."""
 
     pod: str
-    blocks: int
-    free: tuple[int, ...]
-    """free[k] = nodes with exactly k GPUs free, in each of the blocks"""
+    blocks: tuple[int, ...]
+    """their domain numbers"""
+    classes: tuple[NodeClass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VictimView:
+    """A run that could give way."""
+
+    run_id: int
+    gpus: int
+    kind: int
+    """0 backfill that returns, 1 a loan, 2 partly a loan, 3 within its guarantee"""
+    hardness: int
+    """0 best effort, 1 research"""
+    lost_gpu_hours: float
+    frees_w: Mapping[int, float] = field(default_factory=dict)
+    """power limit → W"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,62 +108,184 @@ class Problem:
     candidates: tuple[Candidate, ...]
     blocks: tuple[BlockClass, ...]
     limits: tuple[Limit, ...]
+    victims: Mapping[int, VictimView] = field(default_factory=dict)
+    power_w: tuple[float, ...] = ()
+    """W left under each power limit"""
+    greedy: tuple[float, ...] = ()
+    """what greedy has of each: GPUs started or secured for each tier of the candidates, GPU-hours waited by
+    them, guaranteed GPUs preempted (negative), GPU-hours lost (negative)"""
 
 
-def problems(world: World, greedy: Plan) -> list[Problem]:
+def problems(world: World, greedy: Plan, every: bool = False) -> list[Problem]:
     """The choices that greedy may have got wrong, one for each GPU model; none where there was no choice.
 
-    A gang that does not fit what is free even by itself cannot start whatever else is chosen. If greedy has
-    started every entitled gang that can, no other choice starts more.
+    A gang that does not fit what is free even by itself, with all its victims gone, cannot start whatever
+    else is chosen. If greedy has started every entitled gang that can, and sent nobody away, no other choice
+    is better. `every`: the choice of each GPU model even so, of the whole queue.
     """
+    caps = UNCAPPED if every else Caps()
     draft = Draft(world)
     for job_id in greedy.reservations:
         reservation = world.reservations.get(job_id)
         if reservation is not None:
             claim = draft.books.claim(reservation.job.shape)
             draft.reserve(reservation.job, draft.rank(reservation.job.shape, claim), reservation)
-    by_model: dict[str, list[Candidate]] = {}
-    missed: set[str] = set()
+    preemption = Preemption(draft)
+    reclaimed = {
+        world.runs[e.run_id].shape.model
+        for e in greedy.evictions
+        if e.rule is not PreemptionRule.BACKFILL_RETURN
+    }
+    waiting = _waiting(world, draft, caps)
+    missed = {
+        shape.model for shape, jobs in waiting.items() if any(j.id not in greedy.started_ids for j in jobs)
+    }
+    found = []
+    for model in sorted({shape.model for shape in waiting}):
+        queue = {shape: jobs for shape, jobs in waiting.items() if shape.model == model}
+        if every or model in reclaimed or (model in missed and len(queue) > 1):
+            problem = _problem(model, queue, draft, _Legal(draft, preemption, caps), greedy, caps)
+            if problem.candidates and (every or model in reclaimed or len(problem.candidates) > 1):
+                found.append(problem)
+    return found
+
+
+def _waiting(world: World, draft: Draft, caps: Caps) -> dict[Shape, list[JobView]]:
+    """The entitled that gather nothing yet, by shape."""
+    found: dict[Shape, list[JobView]] = {}
     for shape, queue in world.queues.items():
-        waiting = [job for job in queue if job.id not in world.reservations][:MOST_JOBS]
-        if not waiting or not _may_compete(draft, shape):
+        jobs = [job for job in queue if job.id not in world.reservations][: caps.jobs]
+        if jobs and draft.books.claim(shape).entitled:
+            found[shape] = jobs
+    return found
+
+
+def _problem(
+    model: str,
+    queue: Mapping[Shape, Sequence[JobView]],
+    draft: Draft,
+    legal: "_Legal",
+    greedy: Plan,
+    caps: Caps,
+) -> Problem:
+    now_s = draft.world.now_s
+    ordered = sorted(queue.items(), key=lambda e: (e[0].tier.rank, e[1][0].queued_s, e[1][0].id))
+    candidates: list[Candidate] = []
+    for shape, jobs in ordered:
+        if len(candidates) == caps.shapes:
+            break
+        victims = legal.of(jobs[0])
+        if not victims and not draft.open.fits(shape.members, shape.model, shape.required):
             continue
-        by_model.setdefault(shape.model, []).append(_candidate(shape, waiting, world.now_s))
-        if any(job.id not in greedy.started_ids for job in waiting):
-            missed.add(shape.model)
-    return [
-        Problem(model, _window(candidates), _blocks(draft.open, model), _limits(draft, _window(candidates)))
-        for model, candidates in by_model.items()
-        if model in missed and len(candidates) > 1
-    ]
-
-
-def _may_compete(draft: Draft, shape: Shape) -> bool:
-    """Entitled, and would fit if it were alone."""
-    return draft.books.claim(shape).entitled and draft.open.fits(shape.members, shape.model, shape.required)
-
-
-def _candidate(shape: Shape, waiting: Sequence[JobView], now_s: float) -> Candidate:
-    return Candidate(
-        shape, tuple(j.id for j in waiting), tuple(max(0.0, now_s - j.queued_s) for j in waiting)
+        waited = tuple(max(0.0, now_s - job.queued_s) for job in jobs)
+        candidates.append(Candidate(shape, tuple(job.id for job in jobs), waited, victims))
+    views = legal.views(model)
+    keys = {candidate.shape.data for candidate in candidates if candidate.shape.data}
+    full = {key: draft.world.data.without_room(key) for key in keys}
+    power = draft.open.power
+    return Problem(
+        model,
+        tuple(candidates),
+        _blocks(draft, model, views, full),
+        _limits(draft, candidates),
+        views,
+        tuple(power.left_w) if power is not None else (),
+        _greedy_has(draft.world, candidates, greedy, legal.preemption, model),
     )
 
 
-def _window(candidates: list[Candidate]) -> tuple[Candidate, ...]:
-    """The first by tier and age, as the queue stands."""
-    ordered = sorted(candidates, key=lambda c: (c.shape.tier.rank, -c.waited_s[0], c.jobs[0]))
-    return tuple(ordered[:MOST_SHAPES])
+def _greedy_has(
+    world: World, candidates: Sequence[Candidate], greedy: Plan, preemption: Preemption, model: str
+) -> tuple[float, ...]:
+    """The values of the solver's levels, as the greedy plan has them within the window."""
+    taken = greedy.started_ids | greedy.secured
+    gpus = {candidate.shape.tier.rank: 0.0 for candidate in candidates}
+    waited = 0.0
+    for candidate in candidates:
+        for job_id, waited_s in zip(candidate.jobs, candidate.waited_s, strict=True):
+            if job_id in taken:
+                gpus[candidate.shape.tier.rank] += candidate.shape.gpus
+                waited += candidate.shape.gpus * (waited_s + 1.0) / 3600.0
+    preempted = lost = 0.0
+    for eviction in greedy.evictions:
+        run = world.runs[eviction.run_id]
+        if run.shape.model == model and eviction.rule is not PreemptionRule.BACKFILL_RETURN:
+            lost -= eviction.lost_gpu_hours + 1e-3
+            if preemption.loans.get(run.id, 0) < run.shape.gpus:
+                preempted -= run.shape.gpus * (1 if run.shape.standing > 1 else 2)
+    costs = (preempted, lost) if any(c.victims for c in candidates) else ()
+    return (*(gpus[rank] for rank in sorted(gpus)), waited, *costs)
 
 
-def _blocks(supply: Supply, model: str) -> tuple[BlockClass, ...]:
-    fleet, width = supply.fleet, supply.width
-    alike: dict[tuple[str, tuple[int, ...]], int] = {}
+class _Legal:
+    """Who may send whom away. One answer serves all shapes of a rank and tenant."""
+
+    def __init__(self, draft: Draft, preemption: Preemption, caps: Caps) -> None:
+        self.draft, self.preemption, self.most = draft, preemption, caps.victims
+        self.known: dict[tuple[object, ...], frozenset[int]] = {}
+        self.seen: dict[int, Victim] = {}
+
+    def of(self, job: JobView) -> frozenset[int]:
+        if not self.draft.world.policy.preemption:
+            return frozenset()
+        rank = self.draft.rank(job.shape, self.draft.books.claim(job.shape))
+        key = (rank, job.shape.tenant, job.shape.model, job.may_preempt)
+        if key not in self.known:
+            cheapest = self.preemption.legal(job, rank)[: self.most]
+            self.known[key] = frozenset(victim.run.id for victim in cheapest)
+            self.seen |= {victim.run.id: victim for victim in cheapest}
+        return self.known[key]
+
+    def views(self, model: str) -> dict[int, VictimView]:
+        chosen = sorted((v for v in self.seen.values() if v.run.shape.model == model), key=lambda v: v.cost)
+        now_s, power = self.draft.world.now_s, self.draft.open.power
+        found = {}
+        for victim in chosen[: self.most]:
+            run, frees_w = victim.run, Counter[int]()
+            if power is not None and run.shape.draw_w:
+                for index, gpus in run.placement.items():
+                    for limit, share in power.grid.of_node[index]:
+                        frees_w[limit] += share * gpus * run.shape.draw_w  # type: ignore[assignment]
+            found[run.id] = VictimView(
+                run.id,
+                run.shape.gpus,
+                victim.cost[0],
+                0 if run.shape.standing > 1 else 1,
+                run.lost_gpu_hours(now_s),
+                dict(frees_w),
+            )
+        return found
+
+
+def _blocks(
+    draft: Draft, model: str, victims: Mapping[int, VictimView], full: Mapping[str, frozenset[int]]
+) -> tuple[BlockClass, ...]:
+    fleet, free = draft.world.fleet, draft.open.free
+    power = draft.open.power
+    alike: dict[tuple[str, tuple[NodeClass, ...]], list[int]] = {}
     for block in fleet.at(model, Locality.BLOCK):
-        free = tuple(supply.counts[block * width : (block + 1) * width])
-        if supply.total[block]:
+        counts: Counter[tuple[object, ...]] = Counter()
+        for index in fleet.domain_nodes[block]:
+            if not fleet.nodes[index].usable:
+                continue
+            leaving = tuple(
+                (run_id, draft.world.runs[run_id].placement[index])
+                for run_id in sorted(draft.holdings.on_node[index])
+                if run_id in victims
+            )
+            if free[index] <= 0 and not leaving:
+                continue
+            limits = power.grid.of_node[index] if power is not None else ()
+            closed = frozenset(key for key, nodes in full.items() if index in nodes)
+            counts[max(0, free[index]), leaving, limits, closed] += 1
+        if counts:
             pod = fleet.nodes[fleet.domain_nodes[block][0]].pod
-            alike[pod, free] = alike.get((pod, free), 0) + 1
-    return tuple(BlockClass(pod, count, free) for (pod, free), count in alike.items())
+            classes = tuple(
+                NodeClass(n, *key)  # type: ignore[arg-type]
+                for key, n in sorted(counts.items(), key=repr)
+            )
+            alike.setdefault((pod, classes), []).append(block)
+    return tuple(BlockClass(pod, tuple(blocks), classes) for (pod, classes), blocks in alike.items())
 
 
 def _limits(draft: Draft, window: Sequence[Candidate]) -> tuple[Limit, ...]:
@@ -132,17 +308,26 @@ def _limits(draft: Draft, window: Sequence[Candidate]) -> tuple[Limit, ...]:
 def score(world: World, plan: Plan) -> tuple[float, ...]:
     """How good a plan is, as a tuple to compare, lexicographically; more is better.
 
-    For each tier the GPUs of reserved gangs, of entitled ones and of loans that start; then GPU-hours
-    waited by what starts; then less lost by preemption; then fewer blocks touched.
+    For each tier the GPUs of reserved gangs, of entitled ones and of loans that start, or whose victims are
+    told to leave; then those that start at once; then GPU-hours waited by all of them; then less preempted
+    within guarantees, less work lost, fewer blocks touched.
     """
     jobs: Mapping[int, JobView] = {job.id: job for job in world.pending}
     gpus = [[0.0, 0.0, 0.0] for _ in range(3)]
+    at_once = [0.0, 0.0, 0.0]
     waited = blocks = 0.0
+
+    def count(job: JobView, kind: int) -> float:
+        gpus[job.shape.tier.rank][kind] += job.shape.gpus
+        return job.shape.gpus * (world.now_s - job.queued_s) / 3600.0
+
     for start in plan.starts:
         job = jobs[start.job_id]
-        kind = 0 if job.id in world.reservations else 1 if start.entitled else 2
-        gpus[job.shape.tier.rank][kind] += job.shape.gpus
-        waited += job.shape.gpus * (world.now_s - job.queued_s) / 3600.0
+        waited += count(job, 0 if job.id in world.reservations else 1 if start.entitled else 2)
+        at_once[job.shape.tier.rank] += job.shape.gpus
         blocks += len({world.fleet.within[index][0] for index in start.placement})
+    for job_id in plan.secured:
+        waited += count(jobs[job_id], 0 if job_id in world.reservations else 1)
     lost = sum(eviction.lost_gpu_hours for eviction in plan.evictions)
-    return (*(g for tier in gpus for g in tier), waited, -lost, -blocks)
+    hard = sum(world.runs[e.run_id].shape.gpus for e in plan.evictions if e.rule is PreemptionRule.TIER)
+    return (*(g for tier in gpus for g in tier), *at_once, waited, -hard, -lost, -blocks)

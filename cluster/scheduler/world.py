@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from cluster.scheduler.fleet import Fleet
+from cluster.scheduler.needs import NO_NODES, PLAIN, DataView, Needs
 from cluster.scheduler.policy import Policy
+from cluster.scheduler.spread import Objective
 from cluster.scheduler.words import Locality, Phase, Tier
 
 if TYPE_CHECKING:
@@ -31,6 +33,14 @@ class Shape:
     preemptible: bool = True
     out_s: float = 180.0
     """Seconds from checkpoint signal to free GPUs, at the most: min(checkpoint, grace)."""
+    draw_w: float = 0.0
+    """W that each of its GPUs adds to what it draws idle; 0 where that is not known."""
+    data: str = ""
+    """Key of the dataset version that must be on its nodes; empty = none."""
+    kind: str = ""
+    """What sort of job: how much of its time it spends in communication depends on it."""
+    avoids: frozenset[int] = NO_NODES
+    """Nodes on which its runs failed: taken last."""
 
     @cached_property
     def gpus(self) -> int:
@@ -69,6 +79,8 @@ class JobView:
     may_preempt: bool = True
     """False for a job that failed again and again soon after its start: it must first hold GPUs a while."""
     not_before_why: str = ""
+    objective: Objective = Objective.COMPLETION
+    deadline_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +106,8 @@ class RunView:
     stopping_for: int | None = None
     """While stopping: the job it gives way to."""
     queued_s: float = 0.0
+    came_back: bool = False
+    """Whether its job was preempted before."""
 
     def lost_gpu_hours(self, now_s: float) -> float:
         """GPU-hours lost by stopping it now: work since the last checkpoint + restart."""
@@ -142,6 +156,14 @@ class World:
     policy: Policy = field(default_factory=Policy)
     holdings: Holdings | None = None
     """who holds what, kept from tick to tick by whoever replays; None = counted from `runs`"""
+    data: DataView = field(default_factory=DataView)
+
+    def needs(self, shape: Shape) -> Needs:
+        """What the shape asks of nodes besides free GPUs."""
+        if not (shape.draw_w or shape.data or shape.avoids):
+            return PLAIN
+        barred, near = self.data.without_room(shape.data), self.data.holders(shape.data)
+        return Needs(shape.draw_w, barred, near, shape.avoids)
 
     @property
     def pending(self) -> Iterator[JobView]:

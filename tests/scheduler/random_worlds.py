@@ -13,8 +13,11 @@ from random import Random
 from hypothesis import strategies as st
 
 from cluster.scheduler.fleet import Fleet, NodeView, members_of
+from cluster.scheduler.needs import DatasetView, DataView
 from cluster.scheduler.policy import Policy
+from cluster.scheduler.power import PowerGrid, PowerLimit
 from cluster.scheduler.replay import Work
+from cluster.scheduler.spread import Objective
 from cluster.scheduler.words import Locality, Phase, Tier
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World, queues_of
 
@@ -275,3 +278,93 @@ def worlds(size: int = 7) -> st.SearchStrategy[World]:
 
 def scenes(size: int = 7) -> st.SearchStrategy[Scene]:
     return st.builds(lambda seed, size: any_scene(Random(seed), size), SEEDS, st.integers(1, size))
+
+
+# worlds in which more than GPUs is short
+
+
+def with_needs(rng: Random, world: World) -> World:
+    """The same world with power limits that may bind, datasets with little room, doubts and objectives."""
+    fleet = powered(rng, world.fleet)
+    known = {job.shape for job in world.pending} | {run.shape for run in world.runs.values()}
+    richer = {shape: _needy(rng, shape, len(fleet.nodes)) for shape in sorted(known, key=repr)}
+    jobs = [
+        replace(
+            job,
+            shape=richer[job.shape],
+            objective=rng.choice(list(Objective)),
+            deadline_s=rng.choice((None, NOW_S + 3000.0)),
+        )
+        for queue in world.queues.values()
+        for job in queue
+    ]
+    by_id = {job.id: job for job in jobs}
+    return replace(
+        world,
+        fleet=fleet,
+        queues=queues_of(jobs),
+        set_aside=[replace(job, shape=richer[job.shape]) for job in world.set_aside],
+        runs={
+            k: replace(run, shape=richer[run.shape], came_back=rng.random() < 0.3)
+            for k, run in world.runs.items()
+        },
+        reservations={
+            job_id: replace(r, job=by_id[job_id])
+            for job_id, r in world.reservations.items()
+            if job_id in by_id
+        },
+        data=_datasets(rng, len(fleet.nodes)),
+        holdings=None,
+    )
+
+
+def powered(rng: Random, fleet: Fleet) -> Fleet:
+    """Racks of a few nodes on two feeds, some of them on a common cooling unit; any of it may be too weak."""
+    nodes = [
+        replace(node, rack=f"r{i // 2}", doubts=rng.choice((0, 0, 0, 1)))
+        for i, node in enumerate(fleet.nodes)
+    ]
+    racks = sorted({node.rack for node in nodes})
+    limits = [
+        PowerLimit(f"feed {feed} of {rack}", state, rng.choice((1500.0, 9000.0, 30000.0)), {rack: share})
+        for rack in racks
+        for feed in "AB"
+        for state, share in (("normal", 0.5), (f"the other feed of {rack} lost", 1.0))
+        if rng.random() < 0.5
+    ]
+    limits.append(
+        PowerLimit("cooling", "unit lost", rng.choice((3000.0, 20000.0)), dict.fromkeys(racks[:3], 1.0))
+    )
+    base_w = {rack: rng.choice((0.0, 300.0, 900.0)) for rack in racks}
+    return Fleet(nodes, PowerGrid(limits, [node.rack for node in nodes], base_w))
+
+
+def _needy(rng: Random, shape: Shape, nodes: int) -> Shape:
+    return replace(
+        shape,
+        draw_w=rng.choice((0.0, 100.0, 350.0, 700.0)),
+        data=rng.choice(("", "", "web-3", "speech-1", "nobody knows it")),
+        kind=rng.choice(("", "training", "training", "eval")),
+        preferred=rng.choice(list(Locality)),
+        avoids=frozenset(rng.sample(range(nodes), rng.choice((0, 0, 1)))),
+    )
+
+
+def _datasets(rng: Random, nodes: int) -> DataView:
+    def holders() -> frozenset[int]:
+        return frozenset(i for i in range(nodes) if rng.random() < 0.4)
+
+    return DataView(
+        {"web-3": DatasetView(800.0, holders(), 1200.0), "speech-1": DatasetView(300.0, holders(), 60.0)},
+        {i: rng.choice((0.0, 400.0, 900.0, 5000.0)) for i in range(nodes) if rng.random() < 0.8},
+    )
+
+
+def needy_worlds(size: int = 7) -> st.SearchStrategy[World]:
+    """Any snapshot in which power, data and spread count as well."""
+
+    def build(seed: int, size: int) -> World:
+        rng = Random(seed)
+        return with_needs(rng, any_world(rng, size))
+
+    return st.builds(build, SEEDS, st.integers(0, size))
