@@ -57,7 +57,7 @@ def apply(observed: Observed, plan: Plan, tick: Tick) -> Applied:
     numbers = _runs_so_far(plan)
     for start in plan.starts:
         _start(start, observed, tick, free, numbers.get(start.job_id, 0) + 1, applied)
-    explanations.record_starts(applied.opened.values(), tick)
+    explanations.record_starts(applied.opened.values(), plan, tick)
     for eviction in plan.evictions:
         _evict(eviction, observed, tick, applied)
     _keep_reservations(observed, plan, tick, applied)

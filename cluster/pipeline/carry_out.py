@@ -7,6 +7,7 @@ import logging
 
 from cluster.engines.contract import Engine, EngineUnreachable, LaunchRefused, LaunchSpec
 from cluster.models import Allocation, Preemption, Run, RunOutcome, RunState
+from cluster.pipeline.staging import nodes_to_stage
 from cluster.services.stop_run import stop_run
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ def launch_spec(run: Run) -> LaunchSpec:
         restart_cost_s=job.restart_cost_s,
         dataset=job.dataset,
         dataset_gb=job.dataset_gb,
+        stage_on=nodes_to_stage(run),
         code_version=job.code_version,
         workload=job.workload,
     )

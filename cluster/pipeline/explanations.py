@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Set
+from typing import Any
 
 from django.db.models import Q
 
@@ -18,7 +19,7 @@ OVERTAKEN = Verdict(Constraint.NOT_EVALUATED, False, "this tick", unit="", note=
 """The job was to start, but by the time this was written its GPUs or the job itself had changed."""
 
 
-def record_starts(opened: Collection[tuple[Run, Start]], tick: Tick) -> None:
+def record_starts(opened: Collection[tuple[Run, Start]], plan: Plan, tick: Tick) -> None:
     """Write that these runs were started, and by what right."""
     started = [run.job_id for run, _ in opened]
     Decision.objects.filter(superseded_at=None, job_id__in=started).update(superseded_at=tick.now)
@@ -31,9 +32,16 @@ def record_starts(opened: Collection[tuple[Run, Start]], tick: Tick) -> None:
             run=run,
             tick=tick,
             made_at=tick.now,
+            choice=_choice(plan, run.job_id),
         )
         for run, start in opened
     )
+
+
+def _choice(plan: Plan, job_id: int) -> dict[str, Any] | None:
+    """Both estimates, where it was weighed whether to start now or wait for a closer set."""
+    choice = plan.choices.get(job_id)
+    return None if choice is None else choice.as_json()
 
 
 def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> list[Event]:
@@ -52,7 +60,7 @@ def record_holds(observed: Observed, plan: Plan, tick: Tick, held: Set[int]) -> 
             continue
         if pk is not None:
             ended.append(pk)
-        fresh.append(_decision(job_id, explanation, tick, sign))
+        fresh.append(_decision(job_id, explanation, tick, sign, _choice(plan, job_id)))
         events.append(
             job_event(
                 "job.held", observed.jobs[job_id], at=tick.now, constraint=explanation.constraint, job=job_id
@@ -100,7 +108,9 @@ def _digest(shape: Shape) -> str:
     return hashlib.sha256(repr(shape).encode()).hexdigest()[:40]
 
 
-def _decision(job_id: int, explanation: Explanation, tick: Tick, sign: str) -> Decision:
+def _decision(
+    job_id: int, explanation: Explanation, tick: Tick, sign: str, choice: dict[str, Any] | None
+) -> Decision:
     return Decision(
         job_id=job_id,
         outcome=Outcome.HOLD,
@@ -110,6 +120,7 @@ def _decision(job_id: int, explanation: Explanation, tick: Tick, sign: str) -> D
         explanation=explanation,
         tick=tick,
         made_at=tick.now,
+        choice=choice,
     )
 
 

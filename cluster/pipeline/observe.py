@@ -4,25 +4,30 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from django.db.models import Count
 
-from cluster.models import Allocation, Job, JobState, Reservation, Run, RunState
-from cluster.scheduler.fleet import Fleet, NodeView, members_of
+from cluster.models import Allocation, Job, JobState, Reservation, Run, RunOutcome, RunState
+from cluster.pipeline.observe_data import read_data
+from cluster.pipeline.observe_fleet import ModelView, read_fleet
+from cluster.scheduler.fleet import Fleet, members_of
+from cluster.scheduler.needs import NO_NODES
 from cluster.scheduler.plan import Plan, Start
 from cluster.scheduler.policy import Policy
+from cluster.scheduler.spread import Objective, slowdown_on
 from cluster.scheduler.words import Locality, Phase, Tier
 from cluster.scheduler.world import JobView, ReservationView, RunView, Shape, TenantView, World, queues_of
-from fleet.models import Gpu, Node, NodeState
+from fleet.models import Evidence, EvidenceKind
 from tenancy.models import Entitlement, PolicyVersion, Tenant
 
+MOST_SIGHTINGS = 500
+"""Of failed starts, the newest; so many are looked through for a job's own."""
 FAILED_STARTS_BEFORE_LOSING_PREEMPTION = 2
 PLANNED = (
     *("tenant_id", "tier", "gpus", "nodes", "gpu_model_id", "locality_required", "locality_preferred"),
     *("expected_duration_s", "preemptible", "checkpoint_on_signal", "checkpoint_cost_s", "grace_s"),
     *("restart_cost_s", "progress_s", "queued_at", "not_before", "admin_hold", "hold_reason"),
-    *("retries", "version"),
+    *("retries", "version", "kind", "dataset", "dataset_gb", "gpu_draw_w", "objective", "deadline"),
 )
 """All that is read of a pending job: a long queue is read at every tick."""
 
@@ -46,23 +51,23 @@ def observe(at: datetime) -> Observed:
     """Read everything a plan depends on."""
     version = PolicyVersion.objects.order_by("-number").first()
     policy = Policy.from_settings(version.settings) if version else Policy()
-    node_ids, fleet, sizes = _fleet()
-    index_of = {pk: index for index, pk in enumerate(node_ids)}
+    read = read_fleet(policy, at)
+    index_of = {pk: index for index, pk in enumerate(read.node_ids)}
     tenants = list(Tenant.objects.all())
     pending = Job.objects.filter(state=JobState.PENDING).only(*PLANNED).order_by("queued_at", "id")
     jobs = {job.pk: job for job in pending}
     open_runs = Run.objects.exclude(state=RunState.ENDED).select_related("job", "preemption")
     runs = {run.pk: run for run in open_runs.defer("job__workload")}
-    shapes = _Shapes(sizes, policy, tenants)
+    shapes = _Shapes(read.models, policy, tenants, _avoided(jobs.values(), index_of))
     reservations = _targets(index_of)
-    run_views = _runs(runs, index_of, shapes, reservations, at)
+    run_views = _runs(runs, index_of, shapes, reservations, read.fleet)
     now_s = at.timestamp()
     views = {pk: shapes.job(job, now_s) for pk, job in jobs.items()}
     aside = [v for v in views.values() if v.admin_hold is not None or (v.not_before_s or 0) > now_s]
     away = {v.id for v in aside}
     world = World(
         now_s=now_s,
-        fleet=fleet,
+        fleet=read.fleet,
         tenants=_tenants(tenants),
         queues=queues_of(v for v in views.values() if v.id not in away),
         runs=run_views,
@@ -75,8 +80,17 @@ def observe(at: datetime) -> Observed:
             if job_id in views and job_id not in away and len(target) == shapes.nodes_of(jobs[job_id])
         },
         policy=policy,
+        data=read_data(
+            jobs.values(),
+            runs.values(),
+            {run_id: view.placement for run_id, view in run_views.items()},
+            {job_id: target for job_id, (_, target) in reservations.items()},
+            index_of,
+            read.cache_gb,
+            policy,
+        ),
     )
-    return Observed(world, at, node_ids, jobs, runs, version.pk if version else None)
+    return Observed(world, at, read.node_ids, jobs, runs, version.pk if version else None)
 
 
 def after(observed: Observed, plan: Plan, opened: Mapping[int, tuple[Run, Start]]) -> Observed:
@@ -96,7 +110,7 @@ def after(observed: Observed, plan: Plan, opened: Mapping[int, tuple[Run, Start]
             shape=view.shape,
             placement=start.placement,
             started_s=world.now_s,
-            expected_end_s=world.now_s + view.duration_s,
+            expected_end_s=world.now_s + view.duration_s * _slowdown(world, view.shape, start.placement),
             phase=Phase.STARTING,
             queued_s=view.queued_s,
         )
@@ -114,33 +128,12 @@ def after(observed: Observed, plan: Plan, opened: Mapping[int, tuple[Run, Start]
     )
 
 
+def _slowdown(world: World, shape: Shape, placement: Mapping[int, int]) -> float:
+    return slowdown_on(world.policy, shape.kind, world.fleet, placement)
+
+
 def _s(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment is not None else None
-
-
-def _fleet() -> tuple[tuple[int, ...], Fleet, dict[int, tuple[str, int]]]:
-    """Node keys, the fleet, and for each GPU model its name and the GPUs of its largest node."""
-    healthy: dict[int, int] = defaultdict(int)
-    installed: dict[int, int] = defaultdict(int)
-    gpus = Gpu.objects.order_by().values_list("node_id", "state").annotate(n=Count("id"))
-    for node_id, state, count in gpus:
-        installed[node_id] += count
-        healthy[node_id] += count if state == NodeState.ELIGIBLE else 0
-    ids, views, sizes = [], [], {}
-    for pk, model_id, state, drain_reason, drain_asked_at, name, model, block, pod in _node_rows():
-        ids.append(pk)
-        sizes[model_id] = (model, max(installed[pk], sizes.get(model_id, ("", 0))[1]))
-        why_not = "" if state == NodeState.ELIGIBLE else NodeState(state).label
-        if not why_not and drain_asked_at is not None:
-            why_not = f"drained: {drain_reason}"
-        views.append(NodeView(name, model, healthy[pk], block, pod, not why_not, why_not))
-    return tuple(ids), Fleet(views), sizes
-
-
-def _node_rows() -> Iterable[tuple[Any, ...]]:
-    own = ("pk", "gpu_model_id", "state", "drain_reason", "drain_asked_at", "name")
-    places = ("gpu_model__name", "block__name", "block__pod__name")
-    return Node.objects.order_by("name").values_list(*own, *places)
 
 
 def _tenants(rows: Sequence[Tenant]) -> dict[str, TenantView]:
@@ -164,8 +157,15 @@ def _tenants(rows: Sequence[Tenant]) -> dict[str, TenantView]:
 class _Shapes:
     """Turns jobs into shapes; equal ones are one object, so that comparing them is cheap."""
 
-    def __init__(self, sizes: dict[int, tuple[str, int]], policy: Policy, tenants: Iterable[Tenant]) -> None:
-        self.sizes, self.policy = sizes, policy
+    def __init__(
+        self,
+        models: Mapping[int, ModelView],
+        policy: Policy,
+        tenants: Iterable[Tenant],
+        avoided: Mapping[int, frozenset[int]],
+    ) -> None:
+        """`avoided`: job id → indexes of nodes on which it failed to start."""
+        self.models, self.policy, self.avoided = models, policy, avoided
         self.tenants = {tenant.pk: tenant.name for tenant in tenants}
         self.known: dict[Shape, Shape] = {}
         self.made: dict[tuple[object, ...], Shape] = {}
@@ -176,6 +176,7 @@ class _Shapes:
             *(job.tenant_id, job.tier, job.gpu_model_id, job.gpus, job.nodes),
             *(job.locality_required, job.locality_preferred, job.preemptible),
             *(job.checkpoint_on_signal, job.checkpoint_cost_s, job.grace_s),
+            *(job.kind, job.dataset, job.gpu_draw_w, self.avoided.get(job.pk)),
         )
         shape = self.made.get(key)
         if shape is None:
@@ -184,23 +185,29 @@ class _Shapes:
         return shape
 
     def _make(self, job: Job) -> Shape:
-        model, _ = self.sizes.get(job.gpu_model_id, (f"model {job.gpu_model_id}", 0))
+        model = self._model(job)
         grace_s = min(float(job.grace_s), self.policy.max_grace_s)
         saves = job.checkpoint_on_signal
         return Shape(
             tenant=self.tenants[job.tenant_id],
             tier=Tier(job.tier),
-            model=model,
+            model=model.name,
             members=self.members(job),
             required=Locality(job.locality_required),
             preferred=Locality(job.locality_preferred),
             preemptible=job.is_preemptible,
             out_s=min(float(job.checkpoint_cost_s), grace_s) if saves else grace_s,
+            draw_w=model.draw_w(job.gpu_draw_w),
+            data=job.dataset,
+            kind=job.kind,
+            avoids=self.avoided.get(job.pk, NO_NODES),
         )
 
+    def _model(self, job: Job) -> ModelView:
+        return self.models.get(job.gpu_model_id) or ModelView(f"model {job.gpu_model_id}", 0)
+
     def members(self, job: Job) -> tuple[tuple[int, int], ...]:
-        _, node_gpus = self.sizes.get(job.gpu_model_id, ("", 0))
-        return members_of(job.gpus, node_gpus, job.nodes)
+        return members_of(job.gpus, self._model(job).node_gpus, job.nodes)
 
     def nodes_of(self, job: Job) -> int:
         return sum(count for count, _ in self.members(job))
@@ -215,7 +222,25 @@ class _Shapes:
             admin_hold=job.hold_reason if job.admin_hold else None,
             may_preempt=job.retries < FAILED_STARTS_BEFORE_LOSING_PREEMPTION,
             not_before_why="backoff" if job.retries else "asked",
+            objective=Objective(job.objective),
+            deadline_s=_s(job.deadline),
         )
+
+
+def _avoided(jobs: Iterable[Job], index_of: Mapping[int, int]) -> dict[int, frozenset[int]]:
+    """job id → indexes of the nodes on which its gang failed to become ready."""
+    failed = {job.pk for job in jobs if job.retries}
+    if not failed:
+        return {}
+    runs = Run.objects.filter(job_id__in=failed, outcome=RunOutcome.START_FAILED)
+    job_of = {str(key): job_id for key, job_id in runs.values_list("launch_key", "job_id")}
+    found: dict[int, set[int]] = defaultdict(set)
+    sightings = Evidence.objects.filter(kind=EvidenceKind.FAILED_START).order_by("-id")
+    for key, node_id in sightings.values_list("key", "node_id")[:MOST_SIGHTINGS]:
+        job_id = job_of.get(key.split(":")[1] if ":" in key else "")
+        if job_id is not None and node_id in index_of:
+            found[job_id].add(index_of[node_id])
+    return {job_id: frozenset(nodes) for job_id, nodes in found.items()}
 
 
 def _targets(index_of: dict[int, int]) -> dict[int, tuple[Reservation, dict[int, int]]]:
@@ -232,7 +257,7 @@ def _runs(
     index_of: dict[int, int],
     shapes: _Shapes,
     reservations: dict[int, tuple[Reservation, dict[int, int]]],
-    at: datetime,
+    fleet: Fleet,
 ) -> dict[int, RunView]:
     placements: dict[int, dict[int, int]] = defaultdict(dict)
     held = (
@@ -244,9 +269,7 @@ def _runs(
         if node_id in index_of:  # else it was added since the nodes were read
             placements[run_id][index_of[node_id]] = gpus
     gathered = {index for _, target in reservations.values() for index in target}
-    return {
-        run.pk: _run_view(run, shapes.shape(run.job), placements[run.pk], gathered) for run in runs.values()
-    }
+    return {run.pk: _run_view(run, shapes, placements[run.pk], gathered, fleet) for run in runs.values()}
 
 
 PHASES = {
@@ -257,9 +280,12 @@ PHASES = {
 }
 
 
-def _run_view(run: Run, shape: Shape, placement: dict[int, int], gathered: Iterable[int]) -> RunView:
-    job = run.job
-    work_s = max(0.0, job.expected_duration_s - run.resumed_from_s)
+def _run_view(
+    run: Run, shapes: _Shapes, placement: dict[int, int], gathered: Iterable[int], fleet: Fleet
+) -> RunView:
+    job, shape = run.job, shapes.shape(run.job)
+    slowdown = slowdown_on(shapes.policy, shape.kind, fleet, placement)
+    work_s = slowdown * max(0.0, job.expected_duration_s - run.resumed_from_s)
     begun = run.ready_at or run.planned_at
     end_s = begun.timestamp() + work_s + (0.0 if run.ready_at else job.restart_cost_s)
     if job.time_limit_s is not None and run.ready_at is not None:
@@ -280,4 +306,5 @@ def _run_view(run: Run, shape: Shape, placement: dict[int, int], gathered: Itera
         free_by_s=_s(run.grace_until),
         stopping_for=receipt.by_job_id if receipt is not None else None,
         queued_s=job.queued_at.timestamp(),
+        came_back=job.preemptions > 0,
     )

@@ -10,6 +10,7 @@ from cluster.engines.contract import EnginePhase, Observation
 from cluster.models import Checkpoint, Event, Job, Run, RunOutcome, RunState
 from cluster.pipeline.bulk import update_rows
 from cluster.pipeline.end_run import end_run
+from cluster.pipeline.staging import note_staged
 from cluster.services.append_event import append_events, job_event
 from cluster.services.stop_run import stop_run
 from fleet.models import EvidenceKind, Node
@@ -25,6 +26,7 @@ class Learned:
 
     ended: int = 0
     seen: list[Run] = field(default_factory=list)
+    ready: list[Run] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
 
@@ -48,6 +50,7 @@ def reconcile(at: datetime, observations: Iterable[Observation]) -> Learned:
             _save_checkpoints(run, seen)
             _take_in(run, seen, at, learned)
             _enforce_limits(run, seen, at, learned)
+    note_staged(learned.ready, at)
     update_rows(learned.seen, SIGHT)
     append_events(learned.events)
     return learned
@@ -73,6 +76,7 @@ def _take_in(run: Run, seen: Observation, at: datetime, learned: Learned) -> Non
     run.launched_at = run.launched_at or at
     if seen.ready_at is not None and run.ready_at is None:
         run.ready_at = seen.ready_at
+        learned.ready.append(run)
         learned.events.append(
             job_event("job.running", run.job, at=seen.ready_at, job=run.job_id, run=run.number)
         )

@@ -23,11 +23,12 @@ from cluster.pipeline.carry_out import carry_out
 from cluster.pipeline.observe import Observed, after, observe
 from cluster.pipeline.reconcile import reconcile
 from cluster.scheduler.capacity import State
-from cluster.scheduler.planner import plan
+from cluster.scheduler.joint import Joint, plan_jointly
 from cluster.services.append_event import append_events, new_event
 from fleet.models import Node
 from fleet.services.take_in_node_reports import take_in_node_reports
 
+FAILURES = ("failed", "infeasible")
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -66,7 +67,8 @@ def _tick(engine: Engine, fence: int, watch: Stopwatch) -> Tick:
     now = engine.now() if last is None else max(engine.now(), last.now)
     observed = observe(now)
     watch.lap("observe")
-    decided = plan(observed.world)
+    joint = plan_jointly(observed.world)
+    decided = joint.plan
     watch.lap("plan")
     tick = Tick(
         number=last.number + 1 if last else 1,
@@ -74,6 +76,8 @@ def _tick(engine: Engine, fence: int, watch: Stopwatch) -> Tick:
         now=now,
         wall_at=timezone.now(),
         policy_id=observed.policy_id,
+        planner=decided.solver,
+        solver=joint.as_json(),
     )
     with transaction.atomic():  # what holds GPUs and where they are booked change together
         lease.confirm(fence)
@@ -83,8 +87,20 @@ def _tick(engine: Engine, fence: int, watch: Stopwatch) -> Tick:
         watch.lap("account")
     answered = answered and carry_out(engine)
     watch.lap("carry_out")
-    _note_costs(tick, watch.laps_ms, "" if answered else f"the engine {engine.name} did not answer")
+    notes = [] if answered else [f"the engine {engine.name} did not answer"]
+    notes += _solver_trouble(joint, tick)
+    _note_costs(tick, watch.laps_ms, "; ".join(notes)[:200])
     return tick
+
+
+def _solver_trouble(joint: Joint, tick: Tick) -> list[str]:
+    """What kept the solver's plan from being used: told once, greedy's plan stood in for it."""
+    said = [joint.trouble] if joint.trouble else []
+    said += [f"the solver {s.status} on {model}" for model, s in joint.solved if s.status in FAILURES]
+    if said:
+        data = {"tick": tick.number, "trouble": "; ".join(said)[:200]}
+        append_events([new_event("solver.trouble", at=tick.now, topics=["status"], data=data)])
+    return said
 
 
 def _note_costs(tick: Tick, ms: Mapping[str, float], note: str) -> None:

@@ -162,9 +162,9 @@ def test_a_start_overtaken_by_a_drain_is_stale_and_tried_again(tiny, crowd, monk
         drain_node(by=tiny.owner, node=node, reason="smoke")
         return decided
 
-    plan = module.plan
+    plan = module.plan_jointly
     with monkeypatch.context() as slow:
-        slow.setattr(module, "plan", plan_slowly)
+        slow.setattr(module, "plan_jointly", plan_slowly)
         tick = tiny.tick()
 
     assert (tick.stale, tick.started, tick.held) == (1, 0, 1)

@@ -217,9 +217,9 @@ def test_nobody_is_sent_away_for_a_job_that_was_withdrawn_meanwhile(tiny, crowd,
         cancel_job(by=tiny.owner, job=urgent)
         return decided
 
-    plan = module.plan
+    plan = module.plan_jointly
     with monkeypatch.context() as slow:
-        slow.setattr(module, "plan", plan_slowly)
+        slow.setattr(module, "plan_jointly", plan_slowly)
         tick = tiny.tick()
 
     assert tick.stale == 1 and tick.preempted == 0

@@ -34,7 +34,7 @@ def meanwhile(tiny, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("step", ["observe", "plan"])
+@pytest.mark.parametrize("step", ["observe", "plan_jointly"])
 def test_a_job_cancelled_or_held_while_it_is_planned_does_not_start(tiny, crowd, meanwhile, step):
     cancelled, held, left = (tiny.submit(crowd, gpus=8) for _ in range(3))
 

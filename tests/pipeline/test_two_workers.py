@@ -101,7 +101,7 @@ def lease_runs_out() -> None:
 
 def test_while_one_ticks_the_other_does_not(tiny, crowd, stall, monkeypatch):
     tiny.submit(crowd, gpus=64)
-    stall.at(monkeypatch, ticking, "plan")
+    stall.at(monkeypatch, ticking, "plan_jointly")
     slow = slow_tick()
     assert stall.reached.wait(WAIT_S)
 
@@ -112,7 +112,7 @@ def test_while_one_ticks_the_other_does_not(tiny, crowd, stall, monkeypatch):
     audit()
 
 
-@pytest.mark.parametrize("step", ["observe", "plan"])
+@pytest.mark.parametrize("step", ["observe", "plan_jointly"])
 def test_what_a_late_worker_has_planned_is_refused_whole(tiny, crowd, stall, monkeypatch, step):
     jobs = [tiny.submit(crowd, gpus=32) for _ in range(3)]
     stall.at(monkeypatch, ticking, step)
