@@ -9,6 +9,8 @@ from rich.table import Table
 
 from cluster.bench.page import PageTimes
 from cluster.bench.philly import ReplaySpeed
+from cluster.bench.scale import Scale
+from cluster.bench.scale_report import scale_json, scale_tables
 from cluster.bench.scene import SAID
 from cluster.bench.ticks import Spread, TickTimes
 
@@ -21,6 +23,7 @@ class Report:
     ticks: TickTimes | None = None
     today: PageTimes | None = None
     replay: ReplaySpeed | None = None
+    scale: list[Scale] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -32,8 +35,14 @@ class Report:
             "ticks": _rounded(asdict(self.ticks)) if self.ticks else None,
             "today": _rounded(asdict(self.today)) if self.today else None,
             "replay": _rounded(replay) if replay else None,
+            "scale": _rounded(scale_json(self.scale)),
             "skipped": self.skipped,
         }
+
+    def tables(self) -> list[Table]:
+        """One for the times of an installation, one for planning at scale: those that were asked for."""
+        asked = self.ticks or self.today or self.replay or self.skipped or not self.scale
+        return [*([self.table()] if asked else []), *(scale_tables(self.scale) if self.scale else [])]
 
     def table(self) -> Table:
         table = Table(title=f"Bench on {self.database}", title_justify="left", caption_justify="left")
@@ -94,4 +103,6 @@ def _load() -> float | None:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
-    return round(value, 2) if isinstance(value, float) else value
+    if isinstance(value, list):
+        return [_rounded(inner) for inner in value]
+    return round(value, 4) if isinstance(value, float) else value

@@ -47,10 +47,24 @@ def test_without_the_sample_it_says_where_it_looked(tmp_path):
 
 
 def test_it_refuses_what_it_does_not_know():
-    with pytest.raises(CommandError, match="--only: 'tickz' is unknown; allowed: ticks, today, replay"):
+    with pytest.raises(
+        CommandError, match="--only: 'tickz' is unknown; allowed: ticks, today, replay, scale"
+    ):
         call_command("bench", "--only", "tickz")
     with pytest.raises(CommandError, match="--nodes 0: give a number of at least 1"):
         call_command("bench", "--nodes", "0")
+    with pytest.raises(CommandError, match="--sizes: '10by5' is no size; write NODESxGANGS"):
+        call_command("bench", "--only", "scale", "--sizes", "10by5")
+
+
+def test_planning_at_scale_is_measured_beside_the_best_that_is_possible(tmp_path):
+    found, table = bench(tmp_path, "--only", "scale", "--sizes", "40x60", "--worlds", "2")
+
+    (row,) = found["scale"]
+    assert (row["nodes"], row["gangs"], row["worlds"], row["invalid"]) == (40, 60, 2, 0)
+    assert 0 < row["greedy_gpus"] <= row["joint_gpus"] <= row["bound_gpus"] + 1e-6
+    assert row["joint_gap"] <= row["greedy_gap"] < 1
+    assert row["whole"]["median_s"] > 0 and "LP bound" in table and found["ticks"] is None
 
 
 @pytest.mark.shared_data
