@@ -15,6 +15,10 @@ class TickRow(Row):
     stale_decisions = serializers.IntegerField(
         source="stale", help_text="Overtaken by the world, not forced."
     )
+    solver = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="For each GPU model with a choice: status, GPUs, bound, gap, size, seconds.",
+    )
     note = TextOrNull()
 
     class Meta:
@@ -34,6 +38,8 @@ class TickRow(Row):
             "apply_ms",
             "engine_ms",
             "fence",
+            "planner",
+            "solver",
             "note",
         )
 

@@ -67,6 +67,8 @@ def saying(event: Event, *, seen: bool = True) -> str:
     data = event.data if seen else {k: v for k, v in event.data.items() if k in _OPEN_KEYS}
     if event.kind in JOB_SAYINGS:
         return JOB_SAYINGS[event.kind](data)
+    if event.kind == "solver.trouble":
+        return f"the solver gave no plan, greedy's stands: {data.get('trouble')}"
     if event.kind in NODE_SAYINGS:
         return NODE_SAYINGS[event.kind](data)
     if event.kind.startswith("node."):

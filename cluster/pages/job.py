@@ -22,7 +22,7 @@ from cluster.services.cancel_job import cancel_job
 from cluster.services.hold_job import hold_job, release_job
 from tenancy.permissions import Action, Grants
 
-_PART_NAMES = ("state", "why", "unblock", "runs", "map", "receipts", "history", "log")
+_PART_NAMES = ("state", "why", "choice", "unblock", "runs", "map", "receipts", "history", "log")
 PARTS = {name: f"cluster/job/{name}.html" for name in _PART_NAMES}
 
 

@@ -11,8 +11,10 @@ _TICKS = 20
 
 @page
 def status_page(request: HttpRequest) -> HttpResponse:
+    ticks = list(Tick.objects.order_by("-number").select_related("policy")[:_TICKS])
     context = {
         "report": examine(),
-        "ticks": Tick.objects.order_by("-number").select_related("policy")[:_TICKS],
+        "ticks": ticks,
+        "solved": [(tick, each) for tick in ticks for each in tick.solver],
     }
     return render_page(request, "cluster/status.html", context, here="status")

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Count, Max, QuerySet
 
@@ -23,6 +24,7 @@ from cluster.models import (
     RunState,
     UsageInterval,
 )
+from cluster.models.job import Objective
 from cluster.selectors import events
 from cluster.selectors.expected_start import tells_a_start
 from cluster.selectors.gathering import Gathering, gatherings
@@ -43,6 +45,54 @@ class Seat:
     installed: int
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way to start a gang."""
+
+    title: str
+    taken: bool
+    starts: datetime
+    done: datetime
+    gpu_hours: float
+    level: str
+    blocks: int
+    slower_percent: float
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Start now, or wait for a set that is closer together: both estimates, and which was taken."""
+
+    made_at: datetime
+    objective: str
+    ways: tuple[Way, Way]
+
+    @classmethod
+    def of(cls, choice: dict[str, Any], made_at: datetime) -> "Weighed":
+        waits = bool(choice["waits"])
+        return cls(
+            made_at,
+            Objective(choice["objective"]).label,
+            (
+                _way("Start at once", choice["now"], not waits),
+                _way("Wait for a closer set", choice["later"], waits),
+            ),
+        )
+
+
+def _way(title: str, option: dict[str, Any], taken: bool) -> Way:
+    return Way(
+        title=title,
+        taken=taken,
+        starts=datetime.fromtimestamp(option["start_s"], UTC),
+        done=datetime.fromtimestamp(option["done_s"], UTC),
+        gpu_hours=option["gpu_hours"],
+        level=option["level"],
+        blocks=option["blocks"],
+        slower_percent=100.0 * (option["slowdown"] - 1.0),
+    )
+
+
 class JobStory:
     """Reads each part when it is asked for."""
 
@@ -57,6 +107,14 @@ class JobStory:
         """One decision of the past as it was made; None if it is not this job's, or was a start."""
         row = self.job.decisions.filter(pk=pk, outcome=Outcome.HOLD).first()
         return of_decision(row) if row else None
+
+    @cached_property
+    def weighed(self) -> "Weighed | None":
+        """The last time that starting at once was weighed against waiting for a closer set."""
+        row = (
+            self.job.decisions.exclude(choice=None).select_related("tick").order_by("-made_at", "-id").first()
+        )
+        return Weighed.of(row.choice, row.made_at) if row else None
 
     @cached_property
     def forecast(self) -> Forecast | None:

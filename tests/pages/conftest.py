@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pytest
 from django.test import Client
 
-from cluster.models import Job
+from cluster.models import Job, RunState
+from fleet.models import Node
 from tests.factories import TinyCluster, TwoTenants
 
 ROLES = ("cluster_owner", "tenant_admin", "release_owner", "researcher", "viewer")
@@ -23,6 +24,7 @@ class Scene:
     theirs: Job
     waits: Job
     their_wait: Job
+    lost: str
 
     @property
     def tiny(self) -> TinyCluster:
@@ -47,9 +49,11 @@ def scene(two_tenants: TwoTenants) -> Scene:
     tiny.advance(120)
     waits = tiny.submit(vision, gpus=32, name="our-big-wait", by=researcher, tier="research")
     their_wait = tiny.submit(speech, gpus=24, name="their-wait", tier="best_effort")
-    tiny.lose("p1b1n1")
+    spare = Node.objects.exclude(allocations__run__state=RunState.RUNNING).first()
+    assert spare is not None
+    tiny.lose(spare.name)
     tiny.advance(60)
-    return Scene(two_tenants, *(tiny.fresh(job) for job in (ours, theirs, waits, their_wait)))
+    return Scene(two_tenants, *(tiny.fresh(job) for job in (ours, theirs, waits, their_wait)), spare.name)
 
 
 @pytest.fixture

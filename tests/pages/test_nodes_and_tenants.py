@@ -23,7 +23,7 @@ def test_the_map_counts_every_gpu_as_the_books_do(scene):
 def test_each_cell_says_its_states_and_sums_to_its_gpus(scene, owner):
     found = {cell.name: cell for cell in cells(clock.now())}
     assert all(cell.total == 8 for cell in found.values())
-    assert found["p1b1n1"].glyph == "R"
+    assert found[scene.lost].glyph == "R"
     text = owner.get("/nodes/").content.decode()
     for cell in found.values():
         assert f'href="/nodes/{cell.name}/" aria-label="{cell.words}"' in text
@@ -44,7 +44,7 @@ def test_the_csv_of_the_nodes(scene, owner):
 
 
 def test_a_node_tells_what_holds_each_slot_and_what_was_seen(scene, owner):
-    lost = owner.get("/nodes/p1b1n1/").content.decode()
+    lost = owner.get(f"/nodes/{scene.lost}/").content.decode()
     assert "node lost" in lost.lower() and "no sign of life" in lost
     busy = next(cell for cell in cells(clock.now()) if scene.theirs.pk in cell.jobs)
     assert "their-secret-run" in owner.get(f"/nodes/{busy.name}/").content.decode()

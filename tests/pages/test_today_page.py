@@ -50,7 +50,7 @@ def test_waste_is_priced_at_the_models_rate(scene, owner):
 def test_who_waits_who_borrows_and_what_broke_is_on_the_page(scene, owner):
     text = words_of(owner.get("/").content.decode())
     assert "our-big-wait" in text
-    assert "p1b1n1" in text and "no sign of life" in text
+    assert scene.lost in text and "no sign of life" in text
     assert "1 of 8 nodes" in text
     assert "Gangs that fit now" in text
 
