@@ -39,7 +39,8 @@ def scale_tables(rows: Sequence[Scale]) -> list[Table]:
     times.caption = "Median and (maximum). Cannot run: the same queue, but nothing in it can start."
     quality.caption = (
         "GPUs of entitled gangs that start or are secured, mean over the worlds. LP bound: what no plan can "
-        "exceed, the programme without whole numbers. Programme: rows × columns of the largest."
+        "exceed, all tiers together, without whole numbers. Gap: to what is proved of each tier in turn. "
+        "Programme: rows × columns of the largest."
     )
     return [times, quality]
 

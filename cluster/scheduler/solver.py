@@ -9,7 +9,8 @@ subject to
     Σ gpus[k] · s[q,k] ≤ nodes[q] · (free[q] + Σ gpus[r,q] · v[r])     GPUs of a node class
     s[q,k] ≤ nodes[q] · ⌊free / gpus[k]⌋ + Σ more slots · v[r]         a member stays on one node
     Σ members[c,k] · y[c,h] over h within d ≤ Σ s[q,k] over q in d     for each block class, pod, the whole
-    Σ gpus[c] · y[c,·] ≤ left[tenant]                                  entitlement, for each standing
+    Σ gpus[c] · y[c,·] ≤ left[tenant]                                  entitlement, for each standing; the
+                                                                       firmer count if any of it start
     Σ share · draw · s ≤ left[power limit] + Σ freed · v               power and cooling, in every state
     v[r] ≤ Σ y[c,·] over the c that may send r away
 Domains are nested, so demand within each of them against its slots is all there is to placing (Hall). Equal
@@ -198,9 +199,17 @@ class _Model:
             self.programme += pulp.lpSum(asked) <= pulp.lpSum(there)
 
     def _entitlement_rows(self) -> None:
-        for limit in self.problem.limits:
-            together = [self.problem.candidates[c].shape.gpus * self.count[c] for c in limit.members]
-            self.programme += pulp.lpSum(together) <= limit.gpus
+        for number, limit in enumerate(self.problem.limits):
+            own, firmer = (
+                pulp.lpSum(self.problem.candidates[c].shape.gpus * self.count[c] for c in group)
+                for group in (limit.members, limit.firmer)
+            )
+            if not limit.firmer:
+                self.programme += own <= limit.gpus
+                continue
+            any_starts = self._variable(f"e{number}", 1)
+            self.programme += own <= limit.gpus * any_starts
+            self.programme += own + firmer <= limit.most - (limit.most - limit.gpus) * any_starts
 
     def _power_rows(self) -> None:
         drawn: dict[int, list[pulp.LpAffineExpression]] = {}
@@ -384,6 +393,26 @@ def upper_bound_gpus(problem: Problem, time_limit_s: float = 60.0) -> float | No
     model.programme.setObjective(model.started())
     done = _run(model.programme, time_limit_s)
     return None if done is None else done[0]
+
+
+def tier_bounds_gpus(
+    problem: Problem, have: Mapping[int, float], time_limit_s: float = 60.0
+) -> dict[int, float] | None:
+    """Tier's rank → GPUs of it that no plan can exceed which has no less of the firmer tiers than `have`.
+
+    The bound that branch and bound proves within the time limit, each tier in turn; None if there is none.
+    """
+    model = _Model(problem)
+    found: dict[int, float] = {}
+    for tier in sorted({candidate.shape.tier.rank for candidate in problem.candidates}):
+        started = model.started(tier)
+        model.programme.setObjective(started)
+        done = _run(model.programme, time_limit_s)
+        if done is None:
+            return None
+        found[tier] = max(done[1], done[0])
+        model.programme += started >= min(have.get(tier, 0.0), done[0]) - 1e-6
+    return found
 
 
 def _run(programme: pulp.LpProblem, time_limit_s: float) -> tuple[float, float, bool] | None:

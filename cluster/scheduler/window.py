@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from cluster.scheduler.draft import Draft
 from cluster.scheduler.plan import Plan
 from cluster.scheduler.preemption import Preemption, Victim
+from cluster.scheduler.supply import Supply
 from cluster.scheduler.words import Locality, PreemptionRule
 from cluster.scheduler.world import JobView, Shape, World
 
@@ -94,10 +95,17 @@ class VictimView:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Together these candidates may start at most so many GPUs: a tenant's entitlement."""
+    """What a tenant's candidates of one standing may start within its entitlement.
+
+    The firmer ones of tiers before it count as well, but only if any gang of this standing starts: they push
+    softer use into a loan.
+    """
 
     members: tuple[int, ...]
+    firmer: tuple[int, ...]
     gpus: int
+    most: int
+    """GPUs that the firmer ones may start if none of this standing does"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +138,7 @@ def problems(world: World, greedy: Plan, every: bool = False) -> list[Problem]:
         if reservation is not None:
             claim = draft.books.claim(reservation.job.shape)
             draft.reserve(reservation.job, draft.rank(reservation.job.shape, claim), reservation)
-    preemption = Preemption(draft)
+    preemption, room = Preemption(draft), _room(draft)
     reclaimed = {
         world.runs[e.run_id].shape.model
         for e in greedy.evictions
@@ -144,10 +152,21 @@ def problems(world: World, greedy: Plan, every: bool = False) -> list[Problem]:
     for model in sorted({shape.model for shape in waiting}):
         queue = {shape: jobs for shape, jobs in waiting.items() if shape.model == model}
         if every or model in reclaimed or (model in missed and len(queue) > 1):
-            problem = _problem(model, queue, draft, _Legal(draft, preemption, caps), greedy, caps)
+            problem = _problem(model, queue, draft, room, _Legal(draft, preemption, caps), greedy, caps)
             if problem.candidates and (every or model in reclaimed or len(problem.candidates) > 1):
                 found.append(problem)
     return found
+
+
+def _room(draft: Draft) -> Supply:
+    """What is free, and what is on its way out and not spoken for: a gang may be secured on it."""
+    leaving = dict(draft.leaving)
+    for job_id in draft.reservations:
+        for index, gpus in draft.unfilled(job_id).items():
+            leaving[index] = max(0, leaving.get(index, 0) - gpus)
+    room = draft.open.copy()
+    room.give({index: gpus for index, gpus in leaving.items() if gpus}, draft.leaving_draw)
+    return room
 
 
 def _waiting(world: World, draft: Draft, caps: Caps) -> dict[Shape, list[JobView]]:
@@ -164,6 +183,7 @@ def _problem(
     model: str,
     queue: Mapping[Shape, Sequence[JobView]],
     draft: Draft,
+    room: Supply,
     legal: "_Legal",
     greedy: Plan,
     caps: Caps,
@@ -174,22 +194,21 @@ def _problem(
     for shape, jobs in ordered:
         if len(candidates) == caps.shapes:
             break
-        victims = legal.of(jobs[0])
-        if not victims and not draft.open.fits(shape.members, shape.model, shape.required):
+        victims = legal.of(next((job for job in jobs if job.may_preempt), jobs[0]))
+        if not victims and not room.fits(shape.members, shape.model, shape.required):
             continue
         waited = tuple(max(0.0, now_s - job.queued_s) for job in jobs)
         candidates.append(Candidate(shape, tuple(job.id for job in jobs), waited, victims))
     views = legal.views(model)
     keys = {candidate.shape.data for candidate in candidates if candidate.shape.data}
     full = {key: draft.world.data.without_room(key) for key in keys}
-    power = draft.open.power
     return Problem(
         model,
         tuple(candidates),
-        _blocks(draft, model, views, full),
+        _blocks(draft, room, model, views, full),
         _limits(draft, candidates),
         views,
-        tuple(power.left_w) if power is not None else (),
+        tuple(room.power.left_w) if room.power is not None else (),
         _greedy_has(draft.world, candidates, greedy, legal.preemption, model),
     )
 
@@ -198,7 +217,7 @@ def _greedy_has(
     world: World, candidates: Sequence[Candidate], greedy: Plan, preemption: Preemption, model: str
 ) -> tuple[float, ...]:
     """The values of the solver's levels, as the greedy plan has them within the window."""
-    taken = greedy.started_ids | greedy.secured
+    taken = {start.job_id for start in greedy.starts if start.entitled} | greedy.secured
     gpus = {candidate.shape.tier.rank: 0.0 for candidate in candidates}
     waited = 0.0
     for candidate in candidates:
@@ -258,10 +277,13 @@ class _Legal:
 
 
 def _blocks(
-    draft: Draft, model: str, victims: Mapping[int, VictimView], full: Mapping[str, frozenset[int]]
+    draft: Draft,
+    room: Supply,
+    model: str,
+    victims: Mapping[int, VictimView],
+    full: Mapping[str, frozenset[int]],
 ) -> tuple[BlockClass, ...]:
-    fleet, free = draft.world.fleet, draft.open.free
-    power = draft.open.power
+    fleet, free, power = draft.world.fleet, room.free, room.power
     alike: dict[tuple[str, tuple[NodeClass, ...]], list[int]] = {}
     for block in fleet.at(model, Locality.BLOCK):
         counts: Counter[tuple[object, ...]] = Counter()
@@ -289,7 +311,7 @@ def _blocks(
 
 
 def _limits(draft: Draft, window: Sequence[Candidate]) -> tuple[Limit, ...]:
-    """A tenant's entitlement less what stands before: for each standing, the firmer ones count as well."""
+    """A tenant's entitlement less what stands before, for each standing."""
     holders: dict[tuple[str, str], list[int]] = {}
     for index, candidate in enumerate(window):
         holders.setdefault((candidate.shape.tenant, candidate.shape.model), []).append(index)
@@ -297,11 +319,16 @@ def _limits(draft: Draft, window: Sequence[Candidate]) -> tuple[Limit, ...]:
     for (tenant, model), members in holders.items():
         if not draft.world.policy.quotas or tenant not in draft.world.tenants:
             continue
+        most = 0
         for standing in sorted({window[i].shape.standing for i in members}):
-            firm = tuple(i for i in members if window[i].shape.standing <= standing)
-            example = window[next(i for i in members if window[i].shape.standing == standing)].shape
-            left = draft.books.entitlement(tenant, model) - draft.books.firm_use(example)
-            limits.append(Limit(firm, max(0, left)))
+            own = tuple(i for i in members if window[i].shape.standing == standing)
+            last = min(window[i].shape.tier.rank for i in own)
+            before = [i for i in members if window[i].shape.tier.rank < last]
+            firmer = tuple(i for i in before if window[i].shape.standing < standing)
+            used = draft.books.firm_use(window[own[0]].shape)
+            left = max(0, draft.books.entitlement(tenant, model) - used)
+            most += left
+            limits.append(Limit(own, firmer, left, most))
     return tuple(limits)
 
 
