@@ -1,8 +1,8 @@
 """The planner: a world in, a plan out. Greedy, in order of tier, reservation, entitlement and age.
 
 Jobs of one shape stand in one queue. When its head does not fit, nothing of that shape does, because supply
-only shrinks while a plan grows: a pass costs one try for each start and one for each shape, however long the
-queue.
+only shrinks while a plan grows: a pass costs one try for each gang that starts or is secured and one for each
+shape, however long the queue.
 """
 
 import heapq
@@ -83,7 +83,7 @@ class Pass:
                 continue
             heapq.heappop(heap)
             reserved = job.id in self.draft.reservations
-            if (self._try(job) or self._looks_on(job)) and not reserved:
+            if (self._try(job) or job.id in self.secured or self._looks_on(job)) and not reserved:
                 self._push_next(heap, job.shape)
         return self.freeze(explain)
 
@@ -267,10 +267,10 @@ class Pass:
         return all(coming.get(index, 0) >= gpus for index, gpus in self.draft.unfilled(job.id).items())
 
     def _preempt(self, job: JobView, rank: Rank) -> bool:
-        found = None
-        if self.give_way and job.id in self.proposals:
+        found, proposed = None, job.id in self.proposals
+        if self.give_way and proposed:
             found = self.preemption.search_among(self.give_way, job, rank)
-        found = found or self.preemption.search(job, rank)
+        found = found or self.preemption.search(job, rank, proposed)
         if found is None:
             return False
         victims, placement = found

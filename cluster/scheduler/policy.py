@@ -62,7 +62,7 @@ class Policy:
     so that no job is started and sent away in turns. Loans come back whenever they are called."""
     solver_limit_s: float = 0.5
     """Seconds of wall time that the solver may take for one GPU model in one tick; 0 = greedy alone."""
-    search_budget: int = 64
+    search_budget: int = 128
     """How many shapes may search for victims in one tick."""
 
     @classmethod

@@ -106,16 +106,19 @@ class Preemption:
             self._reclaimable[key] = sum(victim.run.shape.gpus for victim in self.legal(job, rank))
         return self._reclaimable[key]
 
-    def search(self, job: JobView, rank: Rank) -> tuple[list[Victim], Placement] | None:
+    def search(
+        self, job: JobView, rank: Rank, proposed: bool = False
+    ) -> tuple[list[Victim], Placement] | None:
         """The cheapest sufficient victims and where the gang will then stand; None if no set suffices.
 
-        No victims at all means that enough is already on its way out.
+        No victims at all means that enough is already on its way out. One that a solver proposed, which has
+        seen that there is a set, costs nothing of the budget.
 
         Raises SearchSpent when the budget of this tick is used up, so that nobody takes silence for proof.
         """
         if self._is_hopeless(job, rank):
             return None
-        if not self.budget.spend():
+        if not proposed and not self.budget.spend():
             raise SearchSpent
         base = self._base(job, rank)
         needs = self.draft.needs(job.shape)

@@ -7,12 +7,13 @@ kind of slot k (GPUs, draw, dataset) and run r that may give way:
     v[r]     1 if r gives way
 subject to
     Σ gpus[k] · s[q,k] ≤ nodes[q] · (free[q] + Σ gpus[r,q] · v[r])     GPUs of a node class
-    s[q,k] ≤ nodes[q] · ⌊free / gpus[k]⌋ + Σ more slots · v[r]         a member stays on one node
+    s[q,k] ≤ nodes[q] · (slots without r's GPUs + more slots · v[r])   a member stays on one node
     Σ members[c,k] · y[c,h] over h within d ≤ Σ s[q,k] over q in d     for each block class, pod, the whole
     Σ gpus[c] · y[c,·] ≤ left[tenant]                                  entitlement, for each standing; the
                                                                        firmer count if any of it start
     Σ share · draw · s ≤ left[power limit] + Σ freed · v               power and cooling, in every state
     v[r] ≤ Σ y[c,·] over the c that may send r away
+    Σ gpus[c] · y[c,·] ≤ free + Σ gpus[r] · v[r] over the r that a group c may send away
 Domains are nested, so demand within each of them against its slots is all there is to placing (Hall). Equal
 jobs, nodes and blocks are counted, not told apart, so that there is no symmetry to search through; the size
 is linear in candidates × homes and in classes × kinds of slot.
@@ -149,17 +150,19 @@ class _Model:
                     continue
                 freed = [nodes * gpus * self.gives_way[r] for r, gpus in cls.victims]
                 self.programme += pulp.lpSum(used) - pulp.lpSum(freed) <= nodes * cls.free
-                if len(cls.victims) == 1:
-                    self._whole_slots(b, q, cls, nodes)
+                self._whole_slots(b, q, cls, nodes)
 
     def _whole_slots(self, b: int, q: int, cls: NodeClass, nodes: int) -> None:
         """A member stays on one node: GPUs left over on several nodes make no slot."""
-        ((run_id, gpus),) = cls.victims
         for k, kind in enumerate(self.kinds):
-            if (b, q, k) in self.slots:
-                before, after = cls.free // kind[0], (cls.free + gpus) // kind[0]
-                more = nodes * (after - before) * self.gives_way[run_id]
-                self.programme += self.slots[b, q, k] - more <= nodes * before
+            if (b, q, k) not in self.slots:
+                continue
+            most = cls.most_free // kind[0]
+            for run_id, gpus in cls.victims:
+                without = (cls.most_free - gpus) // kind[0]
+                if without < most:
+                    more = nodes * (most - without) * self.gives_way[run_id]
+                    self.programme += self.slots[b, q, k] - more <= nodes * without
 
     def _domain_rows(self) -> None:
         """Within each block class, each pod and the whole: no more members than slots."""
@@ -223,7 +226,15 @@ class _Model:
                 for r, victim in self.problem.victims.items()
                 if limit in victim.frees_w
             ]
-            self.programme += pulp.lpSum(used) - pulp.lpSum(freed) <= max(0.0, self.problem.power_w[limit])
+            left = self.problem.power_w[limit]
+            if left >= 0:
+                self.programme += pulp.lpSum(used) - pulp.lpSum(freed) <= left
+                continue
+            # It is exceeded as it is: who starts there must first make good what is too much.
+            most = sum(victim.frees_w.get(limit, 0.0) for victim in self.problem.victims.values())
+            any_starts = self._variable(f"p{limit}", 1)
+            self.programme += pulp.lpSum(used) <= max(0.0, most + left) * any_starts
+            self.programme += pulp.lpSum(used) - pulp.lpSum(freed) <= left * any_starts
 
     def _victim_rows(self) -> None:
         """Nobody gives way for those who may not ask for it."""
@@ -237,6 +248,18 @@ class _Model:
         for r, variable in self.gives_way.items():
             may = [together for victims, together in asking.items() if r in victims]
             self.programme += variable <= pulp.lpSum(may)
+        self._right_rows(askers)
+
+    def _right_rows(self, askers: Mapping[frozenset[int], list[int]]) -> None:
+        """What those free whom a group may not send away is not for that group."""
+        free = sum(len(b.blocks) * q.nodes * q.free for b in self.problem.blocks for q in b.classes)
+        for victims in askers:
+            if len(victims) == len(self.problem.victims):
+                continue
+            group = [c for others, them in askers.items() if others <= victims for c in them]
+            asked = [self.problem.candidates[c].shape.gpus * self.count[c] for c in group]
+            freed = [self.problem.victims[r].gpus * self.gives_way[r] for r in victims if r in self.gives_way]
+            self.programme += pulp.lpSum(asked) - pulp.lpSum(freed) <= free
 
     # the objectives
 

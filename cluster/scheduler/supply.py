@@ -251,9 +251,12 @@ class Supply:
         power = self.power if needs.draw_w else None
         for count, gpus in members:
             watts, left = gpus * needs.draw_w, count
-            blocks = self._open_blocks(domain, gpus, needs, watts)
+            blocks = self._open_blocks(domain, gpus, needs)
             while left and blocks:
-                for index in self._able(_next_checked(blocks, left), gpus, needs):
+                block = _next_checked(blocks, left)
+                if power is not None and not self._any_power(block, watts):
+                    continue
+                for index in self._able(block, gpus, needs):
                     if left and index not in placement and (power is None or power.allows(index, watts)):
                         placement[index] = gpus
                         left -= 1
@@ -270,14 +273,9 @@ class Supply:
         assert power is not None
         return any(power.allows(index, watts) for index in self.fleet.feed_points(domain))
 
-    def _open_blocks(self, domain: int, gpus: int, needs: Needs, watts: float) -> list[tuple[int, int, int]]:
+    def _open_blocks(self, domain: int, gpus: int, needs: Needs) -> list[tuple[int, int, int]]:
         """(nodes with the gang's data, open nodes, block) of the blocks that may take a member, in order."""
-        powered = self.power is not None and watts > 0
-        found = [
-            (0, n, b)
-            for b in self.fleet.domain_blocks[domain]
-            if (n := self.nodes_with(gpus, b)) and (not powered or self._any_power(b, watts))
-        ]
+        found = [(0, n, b) for b in self.fleet.domain_blocks[domain] if (n := self.nodes_with(gpus, b))]
         if needs.near:
             near: dict[int, int] = {}
             for index in needs.near:
